@@ -71,8 +71,20 @@ pub struct NewSession {
     pub format: String,
     /// Folder of its logs.
     pub folder: String,
+    /// When it begins, as `2026-11-21T08:30:00Z`; at once if empty.
+    pub begin: String,
+    /// When it ends.
+    pub end: String,
     /// How long it records.
     pub duration: String,
+    /// A new log begins when one has this size, such as `100M`.
+    pub rotate_size: String,
+    /// A new log begins after this time, such as `1h`.
+    pub rotate_time: String,
+    /// So many logs are kept.
+    pub segments: String,
+    /// The most bytes of all its logs, such as `2G`.
+    pub max_size: String,
     /// The limit of its alert, such as `PATH > 90`.
     pub limit: String,
     /// How long values have to be over the limit.
@@ -85,6 +97,15 @@ pub struct NewSession {
     pub run: String,
     /// The address to post to when an alert begins or ends.
     pub webhook: String,
+}
+
+/// How much a session would write.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Estimate {
+    /// Bytes that an hour of records takes at most, in the native format.
+    pub bytes_an_hour: f64,
+    /// The most bytes that its logs have together; `None` if it goes on without an end.
+    pub most_bytes: Option<f64>,
 }
 
 /// Lists, makes, starts, stops and deletes sessions. Calls may take long: the monitor makes them on threads.
@@ -103,6 +124,13 @@ pub trait Sessions: fmt::Debug + Send + Sync {
     ///
     /// A text or a counter is wrong, there is such a session, or it can not be started.
     fn create(&self, wanted: &NewSession) -> Result<String, String>;
+
+    /// How much a session would write, by two samples of its counters. It makes nothing.
+    ///
+    /// # Errors
+    ///
+    /// A text or a counter is wrong, or the source does not answer.
+    fn estimate(&self, wanted: &NewSession) -> Result<Estimate, String>;
 
     /// Deletes a session that does not record. Its logs stay; returns what to say about them.
     ///

@@ -137,6 +137,13 @@ async function lookAtServer() {
     await there(selector);
     await look(name);
   }
+  // The size of a session before it is started.
+  await type("5");
+  await there("main .toolbar button.main");
+  await type("n");
+  await until(`document.querySelector("form [role=status]")?.innerText.includes("71 KiB/h")`, "the size of a session");
+  await look("new-session");
+  await type("3");
   if (log) {
     const { result } = await send("script.evaluate", { expression: `document.querySelector("input[type=file]")`, target: { context }, awaitPromise: false });
     await send("input.setFiles", { context, element: { sharedId: result.sharedId }, files: [log] });

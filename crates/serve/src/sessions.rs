@@ -7,16 +7,20 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
+use tallymon::core::time::FileTime;
 use tallymon::core::visible::visible;
 use tallymon::record::session::{Alert, is_session_name};
-use tallymon_monitor::sessions::{NewSession, Session, SessionState, Sessions};
+use tallymon_monitor::sessions::{Estimate, NewSession, Session, SessionState, Sessions};
 
 use crate::chart::{number, paths};
 use crate::http::Refused;
 use crate::parameters::{Parameters, milliseconds};
 
 /// What a new session may have from a page.
-const KNOWN: [&str; 5] = ["name", "path", "interval", "format", "duration"];
+const KNOWN: [&str; 10] =
+    ["name", "path", "interval", "format", "begin", "end", "duration", "rotate", "segments", "maxSize"];
+/// The name of a session that only its size is asked of.
+const NAMELESS: &str = "estimate";
 
 /// The sessions, and whether requests may change them.
 #[derive(Debug, Clone)]
@@ -58,6 +62,12 @@ impl SessionAccess {
 
     /// Starts, stops or makes a session; what to say about it, and all sessions. It may take seconds.
     pub(crate) fn act(&self, action: Action, parameters: &Parameters) -> Result<Value, Refused> {
+        let failed = |words: String| Refused::new(StatusCode::CONFLICT, visible(&words));
+        if action == Action::Estimate {
+            let estimate = self.sessions.estimate(&new_session(NAMELESS, parameters)?).map_err(failed)?;
+            let Estimate { bytes_an_hour, most_bytes } = estimate;
+            return Ok(json!({ "bytesAnHour": bytes_an_hour, "mostBytes": most_bytes }));
+        }
         let name = parameters.needed("name")?;
         if !is_session_name(name) {
             return Err(Refused::bad_request(format!("{:?} is no name of a session", visible(name))));
@@ -65,9 +75,9 @@ impl SessionAccess {
         let done = match action {
             Action::Start => self.sessions.start(name).map(|()| String::new()),
             Action::Stop => self.sessions.stop(name).map(|()| String::new()),
-            Action::Make => self.sessions.create(&new_session(name, parameters)?),
+            Action::Make | Action::Estimate => self.sessions.create(&new_session(name, parameters)?),
         };
-        let said = done.map_err(|words| Refused::new(StatusCode::CONFLICT, visible(&words)))?;
+        let said = done.map_err(failed)?;
         let mut all = self.list()?;
         all["said"] = json!(visible(&said));
         Ok(all)
@@ -80,6 +90,8 @@ pub(crate) enum Action {
     Start,
     Stop,
     Make,
+    /// Says how much a new one would write.
+    Estimate,
 }
 
 impl Action {
@@ -87,6 +99,7 @@ impl Action {
     pub(crate) fn of(path: &str) -> Option<Action> {
         match path {
             "/api/v1/sessions" => Some(Action::Make),
+            "/api/v1/sessions/estimate" => Some(Action::Estimate),
             "/api/v1/sessions/start" => Some(Action::Start),
             "/api/v1/sessions/stop" => Some(Action::Stop),
             _ => None,
@@ -101,14 +114,32 @@ fn new_session(name: &str, parameters: &Parameters) -> Result<NewSession, Refuse
         return Err(Refused::bad_request(words));
     }
     let text = |name| parameters.text(name).unwrap_or_default().to_owned();
+    let time = |name| Ok::<_, Refused>(parameters.time(name)?.map(utc).unwrap_or_default());
+    // Sizes end with a unit of their own: `100M` is one, and `100m` a time.
+    let rotate = text("rotate");
+    let is_size = rotate.ends_with(['K', 'M', 'G', 'B', 'b']);
+    let (rotate_size, rotate_time) =
+        if is_size { (rotate, String::new()) } else { (String::new(), rotate) };
     Ok(NewSession {
         name: name.to_owned(),
         counters: paths(parameters)?.into_iter().map(str::to_owned).collect(),
         interval: text("interval"),
         format: text("format"),
+        begin: time("begin")?,
+        end: time("end")?,
         duration: text("duration"),
+        rotate_size,
+        rotate_time,
+        segments: text("segments"),
+        max_size: text("maxSize"),
         ..NewSession::default()
     })
+}
+
+/// A time as `tally log` reads it, to the second.
+fn utc(time: FileTime) -> String {
+    let at = time.system_time();
+    format!("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", at.year, at.month, at.day, at.hour, at.minute, at.second)
 }
 
 fn session(session: &Session) -> Value {

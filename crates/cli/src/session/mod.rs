@@ -110,6 +110,19 @@ pub(crate) fn say_missing(common: &Common, settings: &SessionSettings) -> Result
 /// Returns the bytes of an hour of records.
 pub(crate) fn check_counters(common: &Common, settings: &SessionSettings) -> Result<f64, Failure> {
     check_limits(common, settings)?;
+    bytes_an_hour(common, settings, say_later)
+}
+
+/// The bytes of an hour of records. `met` gets the query after its first sample.
+///
+/// # Errors
+///
+/// A counter does not exist, or a source does not answer.
+pub(crate) fn bytes_an_hour(
+    common: &Common,
+    settings: &SessionSettings,
+    met: impl FnOnce(&Query),
+) -> Result<f64, Failure> {
     if !settings.takes_samples() {
         return Ok(0.0);
     }
@@ -120,7 +133,7 @@ pub(crate) fn check_counters(common: &Common, settings: &SessionSettings) -> Res
     let mut query = query(common, settings)?;
     if !settings.all_objects {
         query.collect()?;
-        say_later(&query);
+        met(&query);
     }
     Ok(if settings.records() { settings.bytes_an_hour(&mut query)? + of_hosts } else { 0.0 })
 }

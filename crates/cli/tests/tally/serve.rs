@@ -86,6 +86,55 @@ fn the_page_makes_stops_and_starts_sessions_of_tally_log() {
     assert!(status == 409 && error["error"].as_str().unwrap().contains("already"), "{error}");
 }
 
+/// A session is scheduled, its size is known before, its log is shown, and it is deleted.
+#[test]
+fn the_page_schedules_sessions_and_knows_their_size_before() {
+    let sessions = Sessions::new();
+    let server = Served::start(&sessions, &["--allow-control"]);
+    let what = "path=%5CProcess(*)%5CWorking%20Set&interval=1s";
+    let (status, estimate) = server.ask("POST", &format!("sessions/estimate?{what}&duration=24h"));
+    let number = |name: &str| estimate[name].as_f64().unwrap_or_default();
+    assert!(status == 200 && number("bytesAnHour") > 1000.0, "{estimate}");
+    assert!((number("mostBytes") / number("bytesAnHour") - 24.0).abs() < 0.01, "{estimate}");
+    // Nothing was made for it, and what is wrong is said as for a session.
+    assert_eq!(server.ask("GET", "sessions").1["sessions"], serde_json::json!([]));
+    for (target, words) in [
+        ("path=%5CMemory%5CNone%20Yet", "no counter"),
+        ("path=%5CSystem%5CProcesses&interval=soon", "\"soon\" is not a time"),
+        ("path=%5CSystem%5CProcesses&segments=3", "rotat"),
+    ] {
+        let (status, error) = server.ask("POST", &format!("sessions/estimate?{target}"));
+        let said = error["error"].as_str().unwrap();
+        assert!(status == 409 && said.contains(words) && !said.contains('\n'), "{target}: {error}");
+    }
+    let hour = 3_600_000;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
+    let (begin, end) = (now + hour, now + 3 * hour);
+    let target = format!("sessions?name=later&{what}&begin={begin}&end={end}&rotate=10m&segments=3&maxSize=5M");
+    let (status, made) = server.ask("POST", &target);
+    assert_eq!((status, &made["sessions"][0]["state"]), (200, &"waiting".into()), "{made}");
+    let shown = sessions.log(&["show", "later"]).data();
+    has(&shown, &["a new log every 600 s", "the last 3 logs are kept", "5242880 bytes at most"]);
+    let settings = sessions.status("later");
+    assert!(settings["begin"].is_string() && settings["end"].is_string(), "{settings}");
+    server.ask("POST", "sessions/stop?name=later");
+    // The log of a session that goes on is shown with what there is.
+    let (status, made) = server.ask("POST", "sessions?name=web&path=%5CSystem%5CProcesses&interval=50ms");
+    assert_eq!(status, 200, "{made}");
+    until("records", || sessions.status("web")["records"].as_u64().unwrap() > 5);
+    let (status, opened) = server.ask("POST", "sessions/open?name=web");
+    assert_eq!(status, 200, "{opened}");
+    until("the log", || {
+        let (_, hosts) = server.ask("GET", "hosts");
+        hosts[1]["state"] == "ready" && hosts[1]["records"].as_u64().unwrap() > 0
+    });
+    let (status, refused) = server.ask("POST", "sessions/delete?name=web");
+    assert!(status == 409 && refused["error"].as_str().unwrap().contains("record"), "{refused}");
+    server.ask("POST", "sessions/stop?name=web");
+    let (status, left) = server.ask("POST", "sessions/delete?name=web");
+    assert_eq!((status, &left["sessions"][0]["name"]), (200, &"later".into()), "{left}");
+}
+
 #[test]
 fn alerts_of_a_session_are_seen_with_their_time() {
     let sessions = Sessions::new();

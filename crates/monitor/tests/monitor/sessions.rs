@@ -7,7 +7,7 @@ use std::time::Duration;
 use crossterm::event::KeyCode;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
-use tallymon_monitor::sessions::{NewSession, Session, SessionState, Sessions};
+use tallymon_monitor::sessions::{Estimate, NewSession, Session, SessionState, Sessions};
 use tallymon_testkit::shared;
 
 use crate::fake::{Bench, DEFAULTS, START};
@@ -78,6 +78,10 @@ impl Sessions for Kept {
         };
         self.0.lock().unwrap().push(new);
         Ok(format!("session {:?} records", wanted.name))
+    }
+
+    fn estimate(&self, _wanted: &NewSession) -> Result<Estimate, String> {
+        Ok(Estimate::default())
     }
 
     fn delete(&self, name: &str) -> Result<String, String> {

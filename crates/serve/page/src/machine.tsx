@@ -1,5 +1,6 @@
 // What belongs to this machine besides its counters: recording sessions, providers, events.
-import { signal, useSignalEffect, type Signal } from "@preact/signals";
+import { signal, useSignal, useSignalEffect, type Signal } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import { act, ApiError, get, type Events, type Providers, type Session, type Sessions, type Value } from "./api";
 import { brief, bytes, moment, number } from "./format";
 import { hidden } from "./live";
@@ -118,19 +119,39 @@ export function Sessions() {
   );
 }
 
-/** A new session from the counters of the chart. */
+type Estimate = { bytesAnHour: number; mostBytes: number | null };
+/** How long what was typed must rest before its size is estimated. */
+const REST = 400;
+
+/** A new session from the counters of the chart: when, how often, into which logs, and how large they get. */
 function Form() {
-  const field = (name: string, word: Word, value: string, needed = false) => (
-    <label>{t(word)} <input name={name} value={value} required={needed} autoComplete="off" /></label>);
+  const form = useRef<HTMLFormElement>(null);
+  const typed = useSignal(0);
+  const estimate = useSignal<Known<Estimate>>({});
+  const wanted = (): Record<string, Value> => {
+    const given = Object.fromEntries(new FormData(form.current ?? undefined)) as Record<string, string>;
+    // Its clock is that of the browser.
+    const time = (text: string) => (text ? new Date(text).getTime() : null);
+    return { ...given, begin: time(given.begin), end: time(given.end), path: paths.value };
+  };
+  useSignalEffect(() => {
+    void typed.value;
+    if (paths.value.length === 0) return;
+    const timer = setTimeout(() => act<Estimate>("sessions/estimate", wanted()).then(
+      (answer) => { estimate.value = { answer }; }, (error) => { estimate.value = { why: error.message }; }), REST);
+    return () => clearTimeout(timer);
+  });
+  const field = (name: string, word: Word, more: Record<string, unknown> = {}) => (
+    <label>{t(word)} <input name={name} autoComplete="off" {...more} /></label>);
+  const { answer, why } = estimate.value;
   return (
-    <form class="panel toolbar" onSubmit={(event) => {
-      event.preventDefault();
-      const given = Object.fromEntries(new FormData(event.currentTarget)) as Record<string, string>;
-      void change("sessions", { ...given, path: paths.value });
-    }}>
-      {field("name", "name", "", true)}{field("interval", "interval", "15s")}{field("duration", "duration", "")}
+    <form ref={form} class="panel toolbar" onInput={() => { typed.value += 1; }} onSubmit={(event) => { event.preventDefault(); void change("sessions", wanted()); }}>
+      {field("name", "name", { required: true })}{field("interval", "interval", { defaultValue: "15s", class: "short" })}
+      {field("begin", "beginAt", { type: "datetime-local" })}{field("end", "endAt", { type: "datetime-local" })}{field("duration", "duration", { placeholder: "8h", class: "short" })}
       <label>{t("format")} <select name="format">{FORMATS.map((one) => <option selected={one === "tally"}>{one}</option>)}</select></label>
+      {field("rotate", "rotate", { placeholder: "1h, 100M", class: "short" })}{field("segments", "keptLogs", { type: "number", min: 1, class: "short" })}{field("maxSize", "mostSize", { placeholder: "2G", class: "short" })}
       <button class="main" disabled={busy.value || paths.value.length === 0}>{t("start")}</button>
+      <p role="status" class={why ? "bad" : ""}>{t("estimate")}: {why ?? (answer ? `≤ ${bytes(answer.bytesAnHour)}/${t("hour")}${answer.mostBytes === null ? "" : `, ${t("whole")} ≤ ${bytes(answer.mostBytes)}`} (tally)` : "…")}</p>
       <p>{paths.value.length === 0 ? t("none") : paths.value.map((path) => <><code>{path}</code> </>)}</p>
     </form>
   );

@@ -90,6 +90,7 @@ fn every_answer_is_as_described() {
             "/api/v1/convert"
             | "/api/v1/settings"
             | "/api/v1/stream"
+            | "/api/v1/sessions/estimate"
             | "/api/v1/sessions/start"
             | "/api/v1/sessions/stop" => {
                 continue;
@@ -115,6 +116,14 @@ fn every_answer_is_as_described() {
     let mut found = Vec::new();
     let schema =
         &all["paths"]["/api/v1/sessions/stop"]["post"]["responses"]["200"]["content"]["application/json"];
+    faults(&all, &schema["schema"], &serde_json::from_slice(&reply.body).unwrap(), "", &mut found);
+    assert!(found.is_empty() && schema["schema"].is_object(), "{found:?}");
+    let reply = server.send(&format!(
+        "{}Content-Length: 0\r\n\r\n",
+        server.head("POST", &format!("/api/v1/sessions/estimate?path={memory}"))
+    ));
+    let schema =
+        &all["paths"]["/api/v1/sessions/estimate"]["post"]["responses"]["200"]["content"]["application/json"];
     faults(&all, &schema["schema"], &serde_json::from_slice(&reply.body).unwrap(), "", &mut found);
     assert!(found.is_empty() && schema["schema"].is_object(), "{found:?}");
     let rows = stream(&server, &format!("/api/v1/stream?path={memory}&after=0"), "", 2);

@@ -11,7 +11,7 @@ use tallymon::events::EventLog;
 use tallymon::library::event::{ALERT_BEGAN, COLLECT_FAILED, Event};
 use tallymon::record::session::{Alert, Limit};
 use tallymon::registry::Roots;
-use tallymon_monitor::sessions::{NewSession, Session, SessionState, Sessions};
+use tallymon_monitor::sessions::{Estimate, NewSession, Session, SessionState, Sessions};
 use tallymon_serve::{Options, SessionAccess};
 use tallymon_testkit::{Scratch, attack};
 
@@ -92,6 +92,14 @@ impl Sessions for Kept {
         let (name, counters) = (wanted.name.clone(), wanted.counters.clone());
         self.0.lock().unwrap().push(Session { name, counters, state: SessionState::Recording, ..like });
         Ok("1 of 2 counters is not here yet".into())
+    }
+
+    fn estimate(&self, wanted: &NewSession) -> Result<Estimate, String> {
+        if wanted.interval == "0" {
+            return Err("\"0\" is out of range".into());
+        }
+        let most_bytes = (!wanted.duration.is_empty() || !wanted.end.is_empty()).then_some(24.0 * 73_000.0);
+        Ok(Estimate { bytes_an_hour: 73_000.0, most_bytes })
     }
 
     fn delete(&self, _name: &str) -> Result<String, String> {
@@ -235,7 +243,7 @@ fn allowed_control_starts_stops_and_makes_sessions() {
     assert_eq!((status, &all["sessions"][1]["state"]), (200, &"recording".into()));
     let (status, all) = post(
         "/api/v1/sessions?name=new&path=%5CSystem%5CProcesses&path=%5CMemory%5C*&interval=2s&format=blg\
-         &duration=8h",
+         &duration=8h&begin=1772323200000&end=1772409600500&rotate=1h&segments=24&maxSize=2G",
     );
     assert_eq!((status, &all["said"]), (200, &"1 of 2 counters is not here yet".into()));
     assert_eq!(all["sessions"][2]["counters"], json!([r"\System\Processes", r"\Memory\*"]));
@@ -244,13 +252,26 @@ fn allowed_control_starts_stops_and_makes_sessions() {
         counters: vec![r"\System\Processes".into(), r"\Memory\*".into()],
         interval: "2s".into(),
         format: "blg".into(),
+        begin: "2026-03-01T00:00:00Z".into(),
+        end: "2026-03-02T00:00:00Z".into(),
         duration: "8h".into(),
+        rotate_time: "1h".into(),
+        segments: "24".into(),
+        max_size: "2G".into(),
         ..NewSession::default()
     };
     assert_eq!(
         kept.done(),
         ["night: Stopped".to_string(), "night: Recording".into(), format!("{expected:?}")]
     );
+    // How much it would write is known before, and nothing is made for it.
+    let asked = "/api/v1/sessions/estimate?path=%5CSystem%5CProcesses";
+    assert_eq!(post(asked), (200, json!({ "bytesAnHour": 73_000.0, "mostBytes": null })));
+    let (_, estimate) = post(&format!("{asked}&interval=1s&duration=24h&rotate=100M"));
+    assert_eq!(estimate["mostBytes"], json!(1_752_000.0));
+    assert_eq!(post(&format!("{asked}&interval=0")).0, 409);
+    assert_eq!(post(&format!("{asked}&begin=soon")).0, 400);
+    assert_eq!(kept.done().len(), 3);
     // What goes wrong is said in words.
     let (status, error) = post("/api/v1/sessions/start?name=nobody");
     assert_eq!((status, &error["error"]), (409, &"there is no session \"nobody\"".into()));
@@ -265,6 +286,7 @@ fn attack_on_recording_sessions() {
         "sessions/stop?name=night",
         "sessions/start?name=night",
         "sessions?name=x&path=%5CSystem%5CProcesses",
+        "sessions/estimate?path=%5CSystem%5CProcesses",
     ];
     let post = |server: &Running, target: &str, more: &str| {
         let head = format!("POST /api/v1/{target} HTTP/1.1\r\nHost: {}\r\n{more}", server.at);

@@ -118,12 +118,7 @@ fn begin(common: &Common, store: &SessionStore, start: &Start) -> Result<(), Fai
         }
         changed(store.read(&start.name)?, &start.options)?
     } else {
-        let settings = SessionSettings::new(&start.name, store.default_folder(&start.name));
-        let mut settings = changed(settings, &start.options)?;
-        session::hosts::choose(given, &mut settings, counter)?;
-        // Checked before anything that takes time.
-        settings.check()?;
-        settings
+        made(given, store, start)?
     };
     if store.is_running(&start.name) {
         let words = format!("session {:?} is recording already", start.name);
@@ -152,8 +147,18 @@ fn begin(common: &Common, store: &SessionStore, start: &Start) -> Result<(), Fai
     Ok(())
 }
 
+/// The settings of a session that there is not yet.
+pub(crate) fn made(given: &Common, store: &SessionStore, start: &Start) -> Result<SessionSettings, Failure> {
+    let settings = SessionSettings::new(&start.name, store.default_folder(&start.name));
+    let mut settings = changed(settings, &start.options)?;
+    session::hosts::choose(given, &mut settings, &start.options.counter)?;
+    // Checked before anything that takes time.
+    settings.check()?;
+    Ok(settings)
+}
+
 /// The options for what is done on this machine.
-fn without_hosts(common: &Common) -> Common {
+pub(crate) fn without_hosts(common: &Common) -> Common {
     Common { host: Vec::new(), ..common.clone() }
 }
 

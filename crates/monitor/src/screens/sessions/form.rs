@@ -233,6 +233,7 @@ impl Form {
             start: text(Field::Start),
             run: text(Field::Run),
             webhook: text(Field::Webhook),
+            ..NewSession::default()
         }
     }
 
