@@ -124,6 +124,17 @@ async function lookAtServer() {
   const colours = `(() => { const canvas = document.querySelectorAll(".chart canvas")[1]; const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
     let vivid = 0; for (let at = 0; at < data.length; at += 4) if (Math.max(data[at], data[at + 1], data[at + 2]) - Math.min(data[at], data[at + 1], data[at + 2]) > 60) vivid += 1; return vivid; })()`;
   await until(`(${colours}) > 20`, "a line");
+  // Names in the language of the page, and the English ones beside them.
+  const chooseLanguage = (code) => evaluate(`(() => { const own = document.querySelector(".settings select"); own.value = "${code}"; own.dispatchEvent(new Event("change", { bubbles: true })); own.blur(); })()`);
+  const legend = `document.querySelector("table.legend tbody").innerText`;
+  await chooseLanguage("ru");
+  await until(`/[а-я]{4}/.test(${legend})`, "names in Russian");
+  await type("n");
+  await until(`${legend}.includes("(Available MBytes)")`, "English names");
+  await look("names");
+  await type("n");
+  await chooseLanguage("en");
+  await until(`${legend}.includes("Available MBytes") && !${legend}.includes("(Available")`, "names in English");
   await type("a");
   await there("dialog[open]");
   await look("add");

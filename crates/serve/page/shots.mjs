@@ -407,6 +407,39 @@ async function lookAtProperties(page) {
   if (await color(0) !== before) faults.push("the line does not get its colour back");
 }
 
+/** Names are in the language of the page, and with N the English ones are beside them. */
+async function lookAtNames(page) {
+  const language = page.locator(".settings select").first();
+  const legend = () => page.locator("table.legend tbody").innerText();
+  const shows = (text, isThere) => page.waitForFunction(([text, isThere]) => document.querySelector("table.legend tbody")?.innerText.includes(text) === isThere, [text, isThere]);
+  await language.selectOption("ru");
+  await shows("Available Bytes", false);
+  if (!/[а-я]{4}/.test(await legend())) faults.push(`the names are not Russian: ${await legend()}`);
+  await page.locator("h1").click();
+  await page.keyboard.press("n");
+  await shows("(Available Bytes)", true);
+  if (!(await legend()).includes("(Memory)")) faults.push(`the object has no English name: ${await legend()}`);
+  await look(page, "names");
+  await page.keyboard.press("a");
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "(Processor)" }).waitFor();
+  await dialog.getByRole("searchbox").fill("ram");
+  await dialog.locator(".hits button", { hasText: "(Memory)" }).first().waitFor();
+  // In a field of a search the key empties it first.
+  await dialog.locator("header button").last().click();
+  await dialog.waitFor({ state: "detached" });
+  await page.keyboard.press("w");
+  await page.locator(".causes caption", { hasText: "(Process: % Processor Time)" }).waitFor();
+  await page.locator(".causes").getByRole("button").first().click();
+  await page.reload();
+  await shows("(Available Bytes)", true);
+  await page.locator("h1").click();
+  await page.keyboard.press("n");
+  await shows("(Available Bytes)", false);
+  await language.selectOption("en");
+  await shows("Available Bytes", true);
+}
+
 /** A saved view keeps how lines look, and the terminal's file is shown as the terminal shows it. */
 async function lookAtSavedLines(page) {
   const line = (name) => page.locator("table.legend tbody tr", { hasText: name }).first();
@@ -530,6 +563,7 @@ await page.getByRole("button", { name: "Available Bytes" }).first().waitFor();
 
 await lookAtProperties(page);
 await lookAtSavedLines(page);
+await lookAtNames(page);
 await lookAtSettings(page);
 for (const [view, element] of [["area", ".plot"], ["stacked", ".plot"], ["split", ".split .plot"], ["heat", ".heat canvas"], ["bars", ".bars li"], ["values", ".report table"]]) {
   await page.locator(".toolbar select").first().selectOption(view);
@@ -558,7 +592,7 @@ await page.locator("section.panel", { hasText: "Selection" }).getByRole("button"
 await page.getByRole("button", { name: "Continue", exact: true }).click();
 await page.locator(".toolbar select").first().selectOption("line");
 page.once("dialog", (dialog) => dialog.accept("a note <b>here"));
-await page.keyboard.press("n");
+await page.keyboard.press("m");
 await page.locator(".notes li", { hasText: "a note <b>here" }).waitFor();
 await page.waitForURL((url) => url.href.includes("note="));
 await look(page, "note");

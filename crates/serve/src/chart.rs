@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::PartialSum;
 use tallymon::core::time::FileTime;
+use tallymon::core::title::TitleIndex;
 use tallymon::core::visible::visible;
 use tallymon::{Names, Reading};
 use tallymon_monitor::model::Series;
@@ -71,6 +72,8 @@ pub(crate) struct SeriesInfo {
     asked: String,
     object: String,
     counter: String,
+    /// Object and counter in English.
+    english: [String; 2],
     instance: Option<String>,
     parent: Option<String>,
     counter_type: CounterType,
@@ -81,12 +84,17 @@ pub(crate) struct SeriesInfo {
 
 impl SeriesInfo {
     /// That of a series in memory.
-    pub(crate) fn of(series: &Series) -> SeriesInfo {
+    pub(crate) fn of(series: &Series, names: &Names) -> SeriesInfo {
+        let parts = [(series.object, &series.object_name), (series.counter, &series.counter_name)];
+        // What a program published that has ended has no name any longer.
+        let [object, counter] = parts.map(|(index, known)| name_or(names.name(index), index, known));
+        let english = parts.map(|(index, known)| name_or(names.english(index), index, known));
         SeriesInfo {
             path: series.path.clone(),
             asked: series.asked.clone(),
-            object: series.object_name.clone(),
-            counter: series.counter_name.clone(),
+            object,
+            counter,
+            english,
             instance: series.instance.clone(),
             parent: series.parent.clone(),
             counter_type: series.counter_type,
@@ -104,6 +112,7 @@ impl SeriesInfo {
             asked: asked.to_string(),
             object: names.name(reading.object),
             counter: names.name(reading.counter),
+            english: [reading.object, reading.counter].map(|index| names.english(index)),
             instance: key.map(|key| key.to_string()),
             parent,
             counter_type: reading.definition.counter_type,
@@ -117,7 +126,9 @@ impl SeriesInfo {
         if !self.path.starts_with("\\\\") {
             self.path = format!("\\\\{host}{}", self.path);
         }
-        self.object = format!("\\\\{host}\\{}", self.object);
+        for object in [&mut self.object, &mut self.english[0]] {
+            *object = format!("\\\\{host}\\{object}");
+        }
     }
 
     /// It as a line of a report, still without numbers.
@@ -148,6 +159,8 @@ impl SeriesInfo {
             "asked": self.asked,
             "object": visible(&self.object),
             "counter": visible(&self.counter),
+            "objectEnglish": visible(&self.english[0]),
+            "counterEnglish": visible(&self.english[1]),
             "instance": self.instance.as_deref().map(visible),
             "parent": self.parent.as_deref().map(visible),
             "type": self.counter_type.to_string(),
@@ -157,6 +170,11 @@ impl SeriesInfo {
             "partial": self.partial.map(|sum| sum.to_string()),
         })
     }
+}
+
+/// A name, or the one that was known before if there is only its number.
+pub(crate) fn name_or(name: String, index: TitleIndex, known: &str) -> String {
+    if name == index.0.to_string() { known.to_owned() } else { name }
 }
 
 /// Series with their rows.

@@ -164,7 +164,7 @@ fn text(value: &tallymon::core::flow::Value) -> String {
 }
 
 /// The largest instances at a time.
-pub(crate) fn contributors(time: Option<FileTime>, groups: &[TopGroup]) -> Value {
+pub(crate) fn contributors(time: Option<FileTime>, groups: &[TopGroup], names: &Names) -> Value {
     let group = |group: &TopGroup| {
         let one = |one: &TopInstance| {
             let value = number(one.value);
@@ -172,7 +172,17 @@ pub(crate) fn contributors(time: Option<FileTime>, groups: &[TopGroup]) -> Value
         };
         let instances: Vec<Value> = group.instances.iter().map(one).collect();
         let unit = group.counter_type.suffix().as_str();
-        json!({ "title": visible(&group.title), "unit": unit, "instances": instances })
+        // A title without a name is that of a program that has ended.
+        let title = |object: String, counter: String| {
+            let is_named = object != group.object.0.to_string() && counter != group.counter.0.to_string();
+            let title = if is_named { format!("{object}: {counter}") } else { group.title.clone() };
+            visible(&title).into_owned()
+        };
+        json!({
+            "title": title(names.name(group.object), names.name(group.counter)),
+            "english": title(names.english(group.object), names.english(group.counter)),
+            "unit": unit, "instances": instances,
+        })
     };
     json!({ "time": time.map(milliseconds), "groups": groups.iter().map(group).collect::<Vec<_>>() })
 }

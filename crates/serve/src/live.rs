@@ -18,7 +18,7 @@ use tallymon::core::time::FileTime;
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::log::ReadOptions;
 use tallymon::sample::{Listener, Pending, Tick};
-use tallymon::{Definitions, InstanceKey, Locale, Location, Query, Reading, Sampler, SourceInfo};
+use tallymon::{Definitions, InstanceKey, Locale, Location, Names, Query, Reading, Sampler, SourceInfo};
 use tallymon_monitor::LocalTime;
 use tallymon_monitor::model::overview::{NetworkAddresses, OVERVIEW_SHARE, Overview};
 use tallymon_monitor::model::{DEFAULT_BUDGET, Health, HostRow, Monitor, Series, TopGroup, causes};
@@ -203,24 +203,30 @@ impl Live {
     }
 
     /// The rows of some paths in a range of time.
-    pub(crate) fn chart(&self, paths: &[&str], range: &Range) -> Result<Chart, Refused> {
+    pub(crate) fn chart(&self, paths: &[&str], range: &Range, language: Language) -> Result<Chart, Refused> {
         self.want(paths)?;
-        Ok(self.state().chart(paths, range))
+        Ok(self.state().chart(paths, range, language))
     }
 
     /// The rows of some paths that are sampled already, which asks the source nothing; `None` unless all are.
-    pub(crate) fn known_chart(&self, paths: &[&str], range: &Range) -> Option<Chart> {
+    pub(crate) fn known_chart(&self, paths: &[&str], range: &Range, language: Language) -> Option<Chart> {
         let mut state = self.state();
         if !state.samples(paths) {
             return None;
         }
         state.touch(paths);
-        Some(state.chart(paths, range))
+        Some(state.chart(paths, range, language))
     }
 
     /// The rows of some paths from `after` on, of at most so many values, and their series unless these are
     /// the known ones.
-    pub(crate) fn rows(&self, paths: &[&str], after: u64, known: Option<&[SeriesInfo]>) -> NewRows {
+    pub(crate) fn rows(
+        &self,
+        paths: &[&str],
+        after: u64,
+        known: Option<&[SeriesInfo]>,
+        language: Language,
+    ) -> NewRows {
         let mut state = self.state();
         state.touch(paths);
         let state = &*state;
@@ -238,7 +244,10 @@ impl Live {
             let value = |series: &&Series| series.at(next, row).and_then(Result::ok).unwrap_or(f64::NAN);
             rows.push(LiveRow { row, time, values: series.iter().map(value).collect() });
         }
-        let series = (!is_known).then(|| series.iter().map(|series| SeriesInfo::of(series)).collect());
+        let series = (!is_known).then(|| {
+            let names = state.query.names().in_language(language);
+            series.iter().map(|series| SeriesInfo::of(series, &names)).collect()
+        });
         NewRows { series, rows, next, trouble: state.trouble.clone() }
     }
 
@@ -327,9 +336,11 @@ impl Live {
         &self,
         path: Option<&str>,
         time: FileTime,
-    ) -> (Option<FileTime>, Vec<TopGroup>) {
+        language: Language,
+    ) -> (Option<FileTime>, Vec<TopGroup>, Names) {
         let state = self.state();
-        let Some(row) = state.monitor.row_at(time) else { return (None, Vec::new()) };
+        let names = state.query.names().in_language(language);
+        let Some(row) = state.monitor.row_at(time) else { return (None, Vec::new(), names) };
         let chosen = path.and_then(|path| {
             let found =
                 state.monitor.series().iter().find(|series| series.path == path || series.asked == path);
@@ -337,7 +348,7 @@ impl Live {
         });
         let mut groups = state.monitor.top.at(state.monitor.next(), row);
         groups.sort_by_key(|group| causes::rank(chosen, (group.object, group.counter)));
-        (state.monitor.time(row), groups)
+        (state.monitor.time(row), groups, names)
     }
 
     /// Names and objects in a language, as they were when somebody asked last.

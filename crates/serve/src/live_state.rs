@@ -8,7 +8,7 @@ use tallymon::core::flow::{Absence, NoValue};
 use tallymon::core::path::CounterPath;
 use tallymon::core::request::Request;
 use tallymon::core::time::FileTime;
-use tallymon::core::title::TitleIndex;
+use tallymon::core::title::{Language, TitleIndex};
 use tallymon::sample::{Listener, SharedSnapshot, Tick};
 use tallymon::{ClockOffset, CounterHandle, Query, Reading, SourceInfo};
 use tallymon_monitor::model::overview::{NetworkAddresses, Overview};
@@ -338,7 +338,7 @@ impl State {
         self.monitor.series().iter().filter(is_meant).collect()
     }
 
-    pub(crate) fn chart(&self, paths: &[&str], range: &Range) -> Chart {
+    pub(crate) fn chart(&self, paths: &[&str], range: &Range, language: Language) -> Chart {
         let (monitor, next) = (&self.monitor, self.monitor.next());
         let series = self.series_of(paths);
         let all = monitor.rows();
@@ -363,7 +363,8 @@ impl State {
             }
             rows.push(time, values.into_iter());
         }
-        let series = series.into_iter().map(SeriesInfo::of).collect();
+        let names = self.query.names().in_language(language);
+        let series = series.into_iter().map(|series| SeriesInfo::of(series, &names)).collect();
         Chart { series, rows: rows.finish(), statistics, next: Some(next), times: None }
     }
 }

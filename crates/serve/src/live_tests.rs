@@ -50,7 +50,7 @@ fn looking_whether_there_is_a_counter_leaves_what_is_sampled_as_it_is() {
 #[test]
 fn what_the_overview_lacks_is_said_anew() {
     let live = live(&[]);
-    let info = live.info(Language::ENGLISH, true).unwrap();
+    let info = live.all_names(Language::ENGLISH).unwrap();
     let mut state = live.state();
     let usual = state.overview.lacking(Pane::Memory);
     assert!(state.overview.has(Pane::Processes) && state.overview.has(Pane::Memory));

@@ -12,7 +12,7 @@ use tallymon::core::title::{Language, TitleIndex};
 use tallymon::core::visible::visible;
 use tallymon::log::info::info_of;
 use tallymon::log::{BytesRead, ReadOptions, Selection};
-use tallymon::{Definitions, Locale, Log, LogRow, Reading, SourceInfo};
+use tallymon::{Definitions, Locale, Log, LogRow, Names, Reading, SourceInfo};
 use tallymon_monitor::model::overview::Overview;
 use tallymon_monitor::model::{PROVIDERS_PATH, Top, TopGroup, causes};
 
@@ -507,11 +507,12 @@ impl LogHost {
         host: Option<&str>,
         path: Option<&str>,
         time: FileTime,
-    ) -> Result<(Option<FileTime>, Vec<TopGroup>), Refused> {
+        language: Language,
+    ) -> Result<(Option<FileTime>, Vec<TopGroup>, Names), Refused> {
         let _moment = self.moment();
         let log = self.log(host)?;
         log.set_time(time);
-        let mut query = query(&log, Language::ENGLISH)?;
+        let mut query = query(&log, language)?;
         let chosen = path.and_then(|path| {
             let parsed = CounterPath::parse(path).ok()?.path;
             let object = query.object(path, &parsed.object).ok()?;
@@ -534,7 +535,7 @@ impl LogHost {
         let at = query.collect()?;
         let mut groups = top.once(&query, &Top::readings(&query));
         groups.sort_by_key(|group| causes::rank(chosen, (group.object, group.counter)));
-        Ok((Some(at), groups))
+        Ok((Some(at), groups, query.names().clone()))
     }
 }
 

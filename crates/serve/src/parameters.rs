@@ -70,13 +70,26 @@ impl Parameters {
 
     /// The language of names and texts; English by default.
     pub(crate) fn language(&self) -> Language {
-        match self.text("lang") {
-            Some("ko") => Language::KOREAN,
-            Some("ja") => Language::JAPANESE,
-            Some("ru") => Language::RUSSIAN,
-            _ => Language::ENGLISH,
-        }
+        language_of(self.text("lang"))
     }
+}
+
+/// A language of the page by its code; English by default.
+pub(crate) fn language_of(code: Option<&str>) -> Language {
+    match code {
+        Some("ko") => Language::KOREAN,
+        Some("ja") => Language::JAPANESE,
+        Some("ru") => Language::RUSSIAN,
+        _ => Language::ENGLISH,
+    }
+}
+
+/// The code of the language that the page begins with in a browser which accepts these, in their order, as
+/// `ko-KR,ko;q=0.9,en;q=0.8`.
+pub(crate) fn language_of_browser(accepted: &str) -> &'static str {
+    let codes = accepted.split(',').filter_map(|one| one.trim().get(..2));
+    let known = |code: &str| ["en", "ko", "ja", "ru"].into_iter().find(|known| code.eq_ignore_ascii_case(known));
+    codes.into_iter().find_map(known).unwrap_or("en")
 }
 
 /// A time in milliseconds since 1970, UTC.
@@ -103,6 +116,19 @@ pub(crate) fn milliseconds(time: FileTime) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_browser_begins_in_a_language_of_its_own() {
+        for (accepted, code) in [
+            ("ko-KR,ko;q=0.9,en-US;q=0.8", "ko"),
+            ("de, RU;q=0.7", "ru"),
+            ("", "en"),
+            ("*", "en"),
+            ("é,ja", "ja"),
+        ] {
+            assert_eq!(language_of_browser(accepted), code, "{accepted}");
+        }
+    }
 
     #[test]
     fn parameters_are_read_in_order_and_checked() {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{
-    CONNECTION, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, COOKIE, HeaderMap, HeaderName, HeaderValue,
+    ACCEPT_LANGUAGE, CONNECTION, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, COOKIE, HeaderMap, HeaderName, HeaderValue,
     LOCATION, ORIGIN, SET_COOKIE, STRICT_TRANSPORT_SECURITY, WWW_AUTHENTICATE, X_FRAME_OPTIONS,
 };
 use hyper::{Method, Request, Response, StatusCode};
@@ -31,7 +31,7 @@ use crate::hub::{Host, Hub};
 use crate::login::{Login, password_of};
 use crate::metrics::{self, Metrics, MetricsAccess, Selection};
 use crate::page::Page;
-use crate::parameters::Parameters;
+use crate::parameters::{Parameters, language_of, language_of_browser};
 use crate::profiles::{ProfilePage, Profiles};
 use crate::room::{self, Room, busy, while_wanted};
 use crate::scrape_format::ScrapeFormat;
@@ -252,11 +252,13 @@ impl Service {
     /// The page, with what it asks for first.
     async fn page(self: &Arc<Service>, asked: &HeaderMap) -> Result<Response<Answer>, Refused> {
         let (service, asked) = (Arc::clone(self), asked.clone());
-        room::apart(move |_| Ok(service.page.answer(&asked, &service.first_answers()))).await
+        let accepted = asked.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let language = language_of_browser(accepted);
+        room::apart(move |_| Ok(service.page.answer(&asked, &service.first_answers(language)))).await
     }
 
     /// The answers to the first questions of a page, as far as they are known without asking a source.
-    fn first_answers(&self) -> Value {
+    fn first_answers(&self, language: &str) -> Value {
         let mut first = json!({ "hosts": self.hosts() });
         let machines = self.hub.machines();
         if machines.len() > 1 {
@@ -267,8 +269,9 @@ impl Service {
             let range = Range { from: Some(from), to: None, points: FIRST_POINTS };
             first["usual"] = json!(usual);
             first["overview"] = live.overview(None, describe::overview);
-            if let Some(mut chart) = live.known_chart(&usual, &range) {
+            if let Some(mut chart) = live.known_chart(&usual, &range, language_of(Some(language))) {
                 first["chart"] = chart.json();
+                first["chart"]["lang"] = json!(language);
                 first["chart"]["paths"] = json!(usual);
             }
         }
@@ -476,7 +479,7 @@ impl Service {
             "/api/v1/query" => {
                 let (paths, range) = (paths(parameters)?, Range::of(parameters)?);
                 let mut chart = match host()? {
-                    Host::Live(live) => live.chart(&paths, &range)?,
+                    Host::Live(live) => live.chart(&paths, &range, language)?,
                     Host::Log(log, part) => {
                         log.chart(part.as_deref(), &paths, &range, language, &|| wanted.is_wanted())?
                     }
@@ -574,7 +577,7 @@ impl Service {
         let paths = paths(parameters)?;
         live.want(&paths)?;
         let after = parameters.number("after")?.map_or_else(|| live.next(), |after| after.saturating_add(1));
-        let news = live.rows(&paths, after, None);
+        let news = live.rows(&paths, after, None, parameters.language());
         let series: Vec<Value> = news.series.iter().flatten().map(crate::chart::SeriesInfo::json).collect();
         let rows: Vec<Value> = news.rows.iter().map(stream::frame).collect();
         Ok(json!({ "series": series, "rows": rows, "next": news.next, "trouble": news.trouble }))
@@ -604,6 +607,7 @@ impl Service {
     async fn stream(self: &Arc<Service>, request: &Request<Incoming>) -> Result<Response<Answer>, Refused> {
         let parameters = Parameters::of(request.uri())?;
         let wanted: Vec<String> = paths(&parameters)?.into_iter().map(str::to_string).collect();
+        let language = parameters.language();
         let live = self.hub.live(parameters.text("host"))?;
         let last = request.headers().get(HeaderName::from_static("last-event-id"));
         let last = last.and_then(|last| last.to_str().ok()).and_then(|last| last.parse().ok());
@@ -614,7 +618,7 @@ impl Service {
         room::apart(move |_| source.want(&asked.iter().map(String::as_str).collect::<Vec<_>>())).await?;
         let (pieces, taken) = mpsc::channel(stream::WAITING);
         tokio::spawn(async move {
-            stream::send(live, Arc::new(wanted), after, pieces).await;
+            stream::send(live, Arc::new(wanted), (after, language), pieces).await;
             drop(permit);
         });
         Ok(answer(StatusCode::OK, "text/event-stream", Answer::Pieces(taken)))
@@ -659,11 +663,12 @@ fn names_for(host: &Host, language: Language, object: &str) -> Result<SourceInfo
 fn contributors(host: &Host, parameters: &Parameters) -> Result<Value, Refused> {
     let (path, time) = (parameters.text("path"), parameters.time("time")?);
     let time = time.ok_or_else(|| Refused::bad_request("the parameter \"time\" is missing"))?;
-    let (at, groups) = match host {
-        Host::Live(live) => live.contributors(path, time),
-        Host::Log(log, part) => log.contributors(part.as_deref(), path, time)?,
+    let language = parameters.language();
+    let (at, groups, names) = match host {
+        Host::Live(live) => live.contributors(path, time, language),
+        Host::Log(log, part) => log.contributors(part.as_deref(), path, time, language)?,
     };
-    Ok(describe::contributors(at, &groups))
+    Ok(describe::contributors(at, &groups, &names))
 }
 
 fn refused(refusal: Refusal) -> Refused {

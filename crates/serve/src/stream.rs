@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
+use tallymon::core::title::Language;
 use tokio::sync::mpsc;
 
 use crate::chart::{SeriesInfo, numbers};
@@ -24,7 +25,7 @@ pub(crate) const WAITING: usize = 4;
 pub(crate) async fn send(
     live: Arc<Live>,
     paths: Arc<Vec<String>>,
-    after: Option<u64>,
+    (after, language): (Option<u64>, Language),
     to: mpsc::Sender<Bytes>,
 ) {
     let mut news = live.news();
@@ -35,7 +36,7 @@ pub(crate) async fn send(
         let (reader, wanted, before) = (Arc::clone(&live), Arc::clone(&paths), known.clone());
         let read = move || {
             let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
-            let came = reader.rows(&wanted, first, before.as_deref().map(Vec::as_slice));
+            let came = reader.rows(&wanted, first, before.as_deref().map(Vec::as_slice), language);
             let text = events(&came);
             (came, text)
         };

@@ -149,6 +149,12 @@ impl Names {
         self.locale
     }
 
+    /// The same names for a user of another language.
+    #[must_use]
+    pub fn in_language(&self, language: Language) -> Names {
+        Names { locale: Locale { language, ..self.locale }, ..self.clone() }
+    }
+
     /// How instances are named that processes are.
     pub const fn instances(&self) -> InstanceNames {
         self.locale.instances

@@ -5,7 +5,7 @@ import { get, type Chart, type CounterInfo, type Instance, type ObjectInfo } fro
 import { Spark } from "./chart";
 import { number, power } from "./format";
 import { addPaths, adding, fail, host, isLive, paths, show } from "./state";
-import { lang, t } from "./words";
+import { lang, named, t } from "./words";
 
 const objects = signal<ObjectInfo[]>([]);
 const counters = signal<CounterInfo[]>([]);
@@ -138,15 +138,15 @@ export function Add() {
       </form>
       {found.value ? (
         <ul class="hits list">{found.value.length === 0 && <li>{t("nothing")}</li>}
-          {found.value.map((hit) => <li><button onClick={() => take(hit)}><b>{hit.objectName}</b> {hit.name}<span class="soft"> {hit.help}</span></button></li>)}
+          {found.value.map((hit) => <li><button onClick={() => take(hit)}><b>{named(hit.objectName ?? "", hit.objectEnglish ?? "")}</b> {named(hit.name, hit.english)}<span class="soft"> {hit.help}</span></button></li>)}
         </ul>
       ) : (
         <div class="columns">
           <Column title={t("objects")}>{objects.value.map((known) => (
-            <li><button aria-pressed={known.index === object.value?.index} title={known.help ?? ""} onClick={() => open(known)}>{known.name}</button></li>))}
+            <li><button aria-pressed={known.index === object.value?.index} title={known.help ?? ""} onClick={() => open(known)}>{named(known.name, known.english)}</button></li>))}
           </Column>
           <Column title={t("counters")}>{counters.value.map((known) => (
-            <li><button aria-pressed={known.index === one?.index} onClick={() => { counter.value = known; }} onDblClick={add}>{known.name}</button></li>))}
+            <li><button aria-pressed={known.index === one?.index} onClick={() => { counter.value = known; }} onDblClick={add}>{named(known.name, known.english)}</button></li>))}
           </Column>
           {object.value?.instances && <Column title={t("instances")} top={
             <input value={filter.value} placeholder={t("filter")} aria-label={t("filter")} onInput={(event) => { filter.value = event.currentTarget.value; }} />}>

@@ -6,7 +6,7 @@ export type Statistics = {
 };
 export type Series = {
   path: string; asked: string; object: string; counter: string; instance: string | null; parent: string | null;
-  type: string; unit: string; scale: number; text: boolean; partial: string | null;
+  type: string; unit: string; scale: number; text: boolean; partial: string | null; objectEnglish: string; counterEnglish: string;
 };
 export type Column = Series & { values: (number | null)[]; statistics: Statistics };
 export type Chart = { times: number[]; series: Column[]; rows: number; decimated: boolean; next: number | null };
@@ -55,7 +55,7 @@ export type Overview = {
   pressure: { processor: Gauge; memory: Gauge[]; disk: Gauge[] };
   processes: { count: number; largest: Process[] } | null;
 };
-export type Group = { title: string; unit: string; instances: { name: string; path: string; value: number }[] };
+export type Group = { title: string; english: string; unit: string; instances: { name: string; path: string; value: number }[] };
 export type Contributors = { time: number | null; groups: Group[] };
 export type Explanation = {
   pending?: boolean; path: string; shown: string; indexPath: string; objectHelp: string | null;
@@ -103,7 +103,7 @@ export type FleetHost = {
 } & Record<"processor" | "memory" | "disk" | "diskBytes" | "network" | "paging" | "queue", number | null>;
 
 /** The answers to the first questions, which come with the page. They are old after a moment. */
-type First = { hosts: Host[]; usual: string[]; chart: (Chart & { paths: string[] }) | null; overview: Overview; fleet: FleetHost[] };
+type First = { hosts: Host[]; usual: string[]; chart: (Chart & { paths: string[]; lang: string }) | null; overview: Overview; fleet: FleetHost[] };
 let first: Partial<First> = {};
 const FRESH = 1000;
 try { first = JSON.parse(document.getElementById("first")?.textContent || "{}"); } catch { /* it is asked for then */ }

@@ -4,6 +4,7 @@ import { address, early, get, type Chart, type Row, type Series, type Statistics
 import { nearbyPart, widen } from "./nearby";
 import { connection, fail, frozen, host, hostOf, hosts, inReport, isLive, paths, range, screen, span, trouble, view } from "./state";
 import { reportChart } from "./report";
+import { lang } from "./words";
 
 export type Data = { times: number[]; series: (Series & { values: (number | null)[]; statistics?: Statistics })[];
   decimated: boolean; rows: number };
@@ -34,7 +35,7 @@ function take(chart: Chart): Data {
 export function follow(): void {
   document.addEventListener("visibilitychange", () => { hidden.value = document.visibilityState === "hidden"; });
   effect(() => {
-    const wanted = { host: host.value, paths: paths.value, range: range.value, span: span.value, points: view.value === "heat" ? HEAT_POINTS : POINTS };
+    const wanted = { host: host.value, lang: lang.value, paths: paths.value, range: range.value, span: span.value, points: view.value === "heat" ? HEAT_POINTS : POINTS };
     // Values of one host must not stand under the name of another.
     if (wanted.host !== shownHost) { data.value = EMPTY; shownHost = wanted.host; }
     void end.value;
@@ -51,7 +52,7 @@ export function follow(): void {
   });
 }
 
-type Wanted = { host: string; paths: string[]; range: [number, number] | null; span: number; points: number };
+type Wanted = { host: string; lang: string; paths: string[]; range: [number, number] | null; span: number; points: number };
 
 async function load(wanted: Wanted, signal: AbortSignal): Promise<void> {
   const live = isLive() && !wanted.range;
@@ -70,7 +71,7 @@ async function load(wanted: Wanted, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       const [from, to] = wanted.range ?? [live ? Date.now() - wanted.span * 1000 : null, null];
-      const asked = { host: wanted.host, path: wanted.paths, from, to, points: wanted.points };
+      const asked = { host: wanted.host, lang: wanted.lang, path: wanted.paths, from, to, points: wanted.points };
       const came = firstChart(wanted, live);
       const chart = came ?? await get<Chart>("query", asked, signal);
       if (signal.aborted) return;
@@ -96,7 +97,7 @@ async function load(wanted: Wanted, signal: AbortSignal): Promise<void> {
 function firstChart(wanted: Wanted, live: boolean): Chart | undefined {
   const isFirst = live && wanted.host === hosts.peek()[0]?.id && wanted.span === FIRST_SPAN && wanted.points === POINTS;
   const chart = isFirst ? early("chart") : undefined;
-  return chart?.paths.join("\n") === wanted.paths.join("\n") ? chart : undefined;
+  return chart?.lang === wanted.lang && chart.paths.join("\n") === wanted.paths.join("\n") ? chart : undefined;
 }
 
 const pause = (milliseconds: number, signal: AbortSignal) => new Promise<void>((resolve) => {
@@ -109,7 +110,7 @@ type News = { row: Row } | { series: Series[] } | { trouble: string } | { connec
 
 /** Rows as they come. Pages of this browser that show the same have one of them ask, and tell the others. */
 async function rows(wanted: Wanted, after: number, signal: AbortSignal): Promise<void> {
-  const name = `tally ${location.pathname} ${JSON.stringify([wanted.host, wanted.paths])}`;
+  const name = `tally ${location.pathname} ${JSON.stringify([wanted.host, wanted.lang, wanted.paths])}`;
   let last = after;
   const take = (news: News) => {
     if ("series" in news) return align(news.series);
@@ -121,7 +122,7 @@ async function rows(wanted: Wanted, after: number, signal: AbortSignal): Promise
     append(news.row, wanted.span);
   };
   const ask = async () => {
-    const news = await get<{ series: Series[]; rows: Row[] }>("rows", { host: wanted.host, path: wanted.paths, after: last }, signal);
+    const news = await get<{ series: Series[]; rows: Row[] }>("rows", { host: wanted.host, lang: wanted.lang, path: wanted.paths, after: last }, signal);
     return [{ series: news.series }, ...news.rows.map((row) => ({ row }))];
   };
   if (!navigator.locks) {
@@ -156,7 +157,7 @@ async function rows(wanted: Wanted, after: number, signal: AbortSignal): Promise
 function stream(wanted: Wanted, after: number, tell: (news: News) => void, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     // The browser connects again by itself, and says the last row that it has.
-    const source = new EventSource(address("stream", { host: wanted.host, path: wanted.paths, after }));
+    const source = new EventSource(address("stream", { host: wanted.host, lang: wanted.lang, path: wanted.paths, after }));
     source.addEventListener("series", (event) => tell({ series: JSON.parse(event.data).series }));
     source.addEventListener("trouble", (event) => tell({ trouble: JSON.parse(event.data).error }));
     source.onmessage = (event) => tell({ row: JSON.parse(event.data) });

@@ -5,7 +5,7 @@ import { act, ApiError, get, type Events, type Providers, type Session, type Ses
 import { brief, bytes, moment, number } from "./format";
 import { hidden } from "./live";
 import { cursor, fail, FORMATS, host, isLive, paths, said } from "./state";
-import { lang, t, type Word } from "./words";
+import { lang, named, t, type Word } from "./words";
 
 /** An answer, or why there is none. */
 type Known<T> = { answer?: T; why?: string };
@@ -171,7 +171,7 @@ export function Providers() {
           <th class="num">{t(word)}</th>))}</tr></thead>
         <tbody>{shown.map((one) => (
           <tr key={one.name}>
-            <th scope="row">{one.title}{one.reason && <div class="soft">{one.reason}{one.remedy && ` – ${one.remedy}`}</div>}</th>
+            <th scope="row">{named(one.title, one.name)}{one.reason && <div class="soft">{one.reason}{one.remedy && ` – ${one.remedy}`}</div>}</th>
             <td>{one.state ? <State word={one.state === "failed" ? "broken" : one.state} name={one.state} /> : "–"}</td><td class="num">{t(one.kind)}</td>
             <td class="num">{brief(one.last)}</td><td class="num">{brief(one.average)}</td><td class="num">{one.share === null ? "–" : `${number(one.share)} %`}</td>
             {[one.collections, one.errors, one.late, one.restarts].map((count) => <td class="num">{number(count)}</td>)}

@@ -20,7 +20,7 @@ import {
   paths, profile, readAddress, said, screen, SCREENS, show, styling, theme, THEMES, trouble, type Screen, type Theme,
 } from "./state";
 import "./style.css";
-import { lang, LANG_NAMES, remember, t, type Lang, type Word } from "./words";
+import { english, lang, LANG_NAMES, remember, t, turnEnglish, type Lang, type Word } from "./words";
 
 if (!inReport) effect(() => { logClock.value = hostOf(host.value)?.clock ?? null; });
 
@@ -76,7 +76,7 @@ function Trouble() {
 }
 
 const KEYS: [string, Word][] = [ ["A", "add"], ["V", "view"], ["H", "highlight"],
-  ["N", "note"], ["P", "properties"], ["S", "sessions"], ["U", "undo"], ["/", "filter"], ["␣", "freeze"], ["← → Home End PgUp PgDn", "chart"], ["+ −", "zoom"], ["W, Enter", "who"], ["F", "findings"], ["?", "keys"]];
+  ["M", "note"], ["N", "englishNames"], ["P", "properties"], ["S", "sessions"], ["U", "undo"], ["/", "filter"], ["␣", "freeze"], ["← → Home End PgUp PgDn", "chart"], ["+ −", "zoom"], ["W, Enter", "who"], ["F", "findings"], ["?", "keys"]];
 
 function Keys() {
   const box = useRef<HTMLDialogElement>(null);
@@ -99,6 +99,7 @@ function Settings() {
       <header><h2>{t("settings")}</h2><button onClick={() => { setting.value = false; }}>{t("close")}</button></header>
       <p><label>{t("palette")} <select value={palette.value} onChange={(event) => { palette.value = event.currentTarget.value as typeof palette.value; remember("palette", palette.value); }}>
         {PALETTES.map((one) => <option value={one}>{t(one)}</option>)}</select></label></p>
+      <p><label class="check"><input type="checkbox" checked={english.value} onChange={turnEnglish} /> {t("englishNames")}</label></p>
       <p><label>{t("numberForm")} <select value={numberForm.value} onChange={(event) => { numberForm.value = event.currentTarget.value as typeof numberForm.value; remember("numbers", numberForm.value); }}>
         {NUMBER_FORMS.map((one) => <option value={one}>{one === "auto" ? t("auto") : one}</option>)}</select></label></p>
     </dialog>
@@ -129,6 +130,7 @@ addEventListener("keydown", (event) => {
   else if (key === "i" && isFleet()) show("hosts");
   else if (key === "/" && document.querySelector("main [type=search]")) document.querySelector<HTMLElement>("main [type=search]")?.focus();
   else if (screen.value === "sessions") { if (!machineKey(key)) return; }
+  else if (key === "n") turnEnglish();
   else if (key === "a" && !inReport) { adding.value = true; } else if (!monitorKey(key)) return;
   event.preventDefault();
 });

@@ -14,7 +14,7 @@ import {
 import { Properties } from "./properties";
 import type { Finding } from "./report";
 import { statisticsOf } from "./statistics";
-import { t, type Word } from "./words";
+import { english, lang, named, namedAll, t, type Word } from "./words";
 
 const selection = signal<[number, number] | null>(null);
 const selected = signal<ChartAnswer | null>(null);
@@ -37,13 +37,13 @@ const SPANS = [60, 120, 600, 1800, 3600];
 export async function ask(time: number, path: string | null): Promise<void> {
   if (inReport) return;
   try {
-    const answer = await get<Contributors>("contributors", { host: host.value, time, path });
+    const answer = await get<Contributors>("contributors", { host: host.value, lang: lang.value, time, path });
     causes.value = { at: answer.time ?? time, answer };
   } catch (error) { fail(error); }
 }
 
 export function Monitor() {
-  const shown = data.value;
+  const shown = useMemo(() => ({ ...data.value, series: namedAll(data.value.series) }), [data.value, english.value]);
   const live = isLive() && !range.value && !inReport;
   const nth = Math.max(0, shown.series.findIndex((one) => one.path === chosen.value));
   const before = useRef(new Map<string, number>());
@@ -63,7 +63,7 @@ export function Monitor() {
     selected.value = null;
     if (inReport) return;
     const points = 2;
-    try { selected.value = await get("query", { host: host.value, path: paths.value, from, to, points }); }
+    try { selected.value = await get("query", { host: host.value, lang: lang.value, path: paths.value, from, to, points }); }
     catch (error) { fail(error); }
   };
   const zoom = (factor: number, at: number) => {
@@ -154,7 +154,7 @@ function Toolbar({ live }: { live: boolean }) {
       </>}
       <button aria-pressed={highlight.value} onClick={() => { highlight.value = !highlight.value; }}>{t("highlight")}</button>
       <button onClick={() => { styling.value = true; }} title="p">{t("properties")}</button>
-      <button onClick={annotate} title="n">{t("note")}</button>
+      <button onClick={annotate} title="m">{t("note")}</button>
       <button disabled={undoable.value.length === 0} onClick={undo} title="u">{t("undo")}</button>
       {!inReport && <a class="button" download href={savedView()}>{t("saveView")}</a>}
       {range.value && <button onClick={() => { range.value = null; }}>{t("unzoom")}</button>}
@@ -279,7 +279,7 @@ function Selection({ shown, zoom }: { shown: Data; zoom: () => void }) {
   const [from, to] = selection.value ?? [0, 0];
   const inside = (values: (number | null)[]) => values.filter((_, nth) => shown.times[nth] >= from && shown.times[nth] <= to);
   const rows = selected.value
-    ? selected.value.series.map((one) => ({ ...one, line: one.statistics }))
+    ? namedAll(selected.value.series).map((one) => ({ ...one, line: one.statistics }))
     : shown.series.map((one) => ({ ...one, line: statisticsOf(inside(one.values)) }));
   return (
     <section class="panel" aria-label={t("selection")}>
@@ -299,7 +299,7 @@ function Causes() {
       <button onClick={() => { causes.value = null; }}>{t("close")}</button>
       {answer.groups.length === 0 && <p>{t("nothing")}</p>}
       <div class="groups">{answer.groups.map((group) => (
-        <table><caption>{group.title}</caption><tbody>{group.instances.map((one) => (
+        <table><caption>{named(group.title, group.english)}</caption><tbody>{group.instances.map((one) => (
           <tr><th scope="row">{one.name}</th><td class="num">{number(one.value)} {group.unit}</td>
             <td><button class="small" aria-label={`${t("add")}: ${one.name}`} onClick={() => addPaths([one.path])}>+</button></td></tr>))}
         </tbody></table>))}
@@ -333,7 +333,7 @@ export function monitorKey(key: string): boolean {
   if (screen.value !== "monitor") return false;
   if (key === "v") view.value = VIEWS[(VIEWS.indexOf(view.value) + 1) % VIEWS.length];
   else if (key === "h") highlight.value = !highlight.value;
-  else if (key === "n") annotate();
+  else if (key === "m") annotate();
   else if (key === "u") undo();
   else if (key === "p") styling.value = true;
   else if (key === "f") return openMark(nextMarks);

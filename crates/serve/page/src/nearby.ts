@@ -4,7 +4,7 @@ import { get, type Chart } from "./api";
 import type { Data } from "./live";
 import { statisticsOf } from "./statistics";
 
-type Asked = { host: string; paths: string[]; range: [number, number]; points: number };
+type Asked = { host: string; lang: string; paths: string[]; range: [number, number]; points: number };
 /** Rows of a range three times as wide as what is shown. */
 type Nearby = { name: string; from: number; to: number; chart: Data };
 
@@ -13,7 +13,7 @@ let nearby: Nearby | null = null;
 let [last, coming] = ["", ""];
 
 const widthOf = ({ range: [from, to] }: Asked) => to - from;
-const nameOf = (asked: Asked) => JSON.stringify([asked.host, asked.paths, asked.points, Math.round(widthOf(asked))]);
+const nameOf = (asked: Asked) => JSON.stringify([asked.host, asked.lang, asked.paths, asked.points, Math.round(widthOf(asked))]);
 
 /** A part of the rows at hand, if the range is within them. */
 export function nearbyPart(asked: Asked): Data | null {
@@ -46,7 +46,7 @@ export function widen(asked: Asked, to: (chart: Chart) => Data, then: () => void
   if (!moves || isNear || coming === name) return;
   coming = name;
   const [from, until] = [begin - width, end + width];
-  get<Chart>("query", { host: asked.host, path: asked.paths, from, to: until, points: asked.points * 3 }).then((chart) => {
+  get<Chart>("query", { host: asked.host, lang: asked.lang, path: asked.paths, from, to: until, points: asked.points * 3 }).then((chart) => {
     if (coming === name) nearby = { name, from, to: until, chart: to(chart) };
     then();
   }).catch(() => { /* the range itself is asked for too, and says what is wrong */ }).finally(() => { if (coming === name) coming = ""; });

@@ -5,7 +5,7 @@ import { duration, moment, number, percent } from "./format";
 import { StatisticsTable } from "./monitor";
 import { report, reportChart, type Finding } from "./report";
 import { paths, range, show, theme } from "./state";
-import { t } from "./words";
+import { namedAll, t } from "./words";
 
 const POINTS = 1000;
 
@@ -19,7 +19,7 @@ export function ReportPage() {
   const about = report;
   if (!about) return null;
   const { before } = about;
-  const objects = [...new Set(about.series.map((one) => one.object))];
+  const objects = [...new Set(namedAll(about.series).map((one) => one.object))];
   void theme.value;
   return (
     <main class="paper">
@@ -49,8 +49,9 @@ export function ReportPage() {
           <tbody>{group.instances.map((one) => <tr><th scope="row">{one.name}</th><td class="num">{number(one.mean)} {group.unit}</td>
             <td class="num">{number(one.max)}</td></tr>)}</tbody></table></section>)}
       {objects.map((object) => {
-        const own = about.series.filter((one) => one.object === object);
-        const shown = reportChart(own.map((one) => one.path), null, POINTS);
+        const own = namedAll(about.series).filter((one) => one.object === object);
+        const chart = reportChart(own.map((one) => one.path), null, POINTS);
+        const shown = { ...chart, series: namedAll(chart.series) };
         return (
           <section class="block"><h2>{object}</h2>
             <Chart data={shown} powers={shown.series.map((one) => powerOf(one.values, one.unit))} view="line" chosen={-1} colours={before && inPairs(own)}

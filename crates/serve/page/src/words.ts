@@ -21,6 +21,17 @@ export function remember(name: string, value: string): void {
 }
 
 export const lang = signal<Lang>(firstLang());
+/** Names of counters have the English ones beside them. */
+export const english = signal(remembered("english") === "1");
+export function turnEnglish(): void {
+  english.value = !english.value;
+  remember("english", english.value ? "1" : "0");
+}
+/** A name in the language of the user, with the English one where that is wanted and another. */
+export const named = (own: string, other: string): string => (english.value && own !== other ? `${own} (${other})` : own);
+/** Series with their names as they are shown. */
+export const namedAll = <One extends { object: string; counter: string; objectEnglish: string; counterEnglish: string }>(all: One[]): One[] => (english.value
+  ? all.map((one) => ({ ...one, object: named(one.object, one.objectEnglish), counter: named(one.counter, one.counterEnglish) })) : all);
 
 const TABLE = {
   overview: ["Overview", "개요", "概要", "Обзор"],
@@ -214,6 +225,7 @@ const TABLE = {
   light: ["Light", "밝게", "ライト", "Светлая"],
   dark: ["Dark", "어둡게", "ダーク", "Тёмная"],
   contrast: ["High contrast", "고대비", "ハイコントラスト", "Контрастная"],
+  englishNames: ["English names", "영어 이름", "英語名", "Английские названия"],
   language: ["Language", "언어", "言語", "Язык"],
   keys: ["Keys", "키", "キー", "Клавиши"],
   findings: ["What stands out", "눈에 띄는 점", "目立つ点", "Что заметно"],
