@@ -12,7 +12,7 @@ const require = createRequire(import.meta.url);
 // The WebSocket that comes with Playwright.
 const { ws: WebSocket } = require("playwright-core/lib/utilsBundle");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const [address, folder, log] = process.argv.slice(2);
+const [address, folder, log, archive] = process.argv.slice(2);
 const origin = address.startsWith("file:") ? address : new URL(address).origin;
 const profile = mkdtempSync(join(tmpdir(), "tally-firefox-"));
 mkdirSync(folder, { recursive: true });
@@ -156,9 +156,19 @@ async function lookAtServer() {
   await look("new-session");
   await type("3");
   if (log) {
-    const { result } = await send("script.evaluate", { expression: `document.querySelector("input[type=file]")`, target: { context }, awaitPromise: false });
-    await send("input.setFiles", { context, element: { sharedId: result.sharedId }, files: [log] });
-    await until(`document.querySelector(".host select").value.startsWith("log")`, "the uploaded log");
+    const drop = async (file) => {
+      const { result } = await send("script.evaluate", { expression: `document.querySelector("input[type=file]")`, target: { context }, awaitPromise: false });
+      await send("input.setFiles", { context, element: { sharedId: result.sharedId }, files: [file] });
+    };
+    if (archive) {
+      await drop(archive);
+      await until(`document.querySelector(".host select").selectedOptions[0].text.includes("inside.blg")`, "the log in the archive");
+      await there("table.legend tbody tr");
+      await type("3");
+      await there(".drop");
+    }
+    await drop(log);
+    await until(`document.querySelector(".host select").selectedOptions[0].text.includes(".csv")`, "the uploaded log");
     await there("table.legend tbody tr");
     await look("log");
   }

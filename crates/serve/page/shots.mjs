@@ -1,4 +1,4 @@
-// Looks at every screen in a real browser: node shots.mjs ADDRESS FOLDER [LOG], or, for the address of a
+// Looks at every screen in a real browser: node shots.mjs ADDRESS FOLDER [LOG [ARCHIVES]], or, for the address of a
 // report in a file, node shots.mjs ADDRESS FOLDER [TEXT...] with what it must show. It fails when a screen lacks what it must show,
 // when axe finds something that people with a screen reader or without colours can not use, or when the browser
 // reports an error or a request to another server.
@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
 import { lookAtStates } from "./states.mjs";
 
-const [address, folder, log] = process.argv.slice(2);
+const [address, folder, log, archives] = process.argv.slice(2);
 // What the screens of a report must show, one or the other.
 const wanted = address.startsWith("file:") ? process.argv.slice(4) : [];
 mkdirSync(folder, { recursive: true });
@@ -199,6 +199,38 @@ async function lookAtReport() {
   if (await page.locator("button:visible").count() > 0) faults.push("buttons are printed");
   await page.screenshot({ path: `${folder}/report-print.png`, fullPage: true });
   await page.pdf({ path: `${folder}/report.pdf`, format: "A4" });
+}
+
+/** The logs in a zip archive are shown; one that can not be unpacked says why. */
+async function lookAtArchives(page) {
+  const drop = async (name) => {
+    await page.getByRole("button", { name: "Logs", exact: true }).click();
+    await page.locator("input[type=file]").setInputFiles(`${archives}/${name}`);
+  };
+  const alert = page.getByRole("alert");
+  for (const [name, words] of [
+    ["locked.zip", "locked.zip: of ann/inside.blg: it is encrypted; unpack it first"], ["damaged.zip", "damaged.zip: of ann/inside.blg: the zip is damaged"],
+    ["cut.zip", "cut.zip: the zip is damaged"], ["list.zip", "list.zip: the zip is damaged"], ["empty.zip", "empty.zip: there is no log in it"],
+    ["bzip2.zip", "bzip2.zip: of ann/inside.blg: it is packed in a way"], ["nested.zip", "good.zip"], ["text.zip", "notes.txt"],
+  ]) {
+    await drop(name);
+    await alert.getByText(words).waitFor();
+    if (name === "locked.zip") await look(page, "zip-refused");
+    await alert.getByRole("button", { name: "Close" }).click();
+  }
+  await drop("good.zip");
+  await page.waitForFunction(() => document.querySelector(".host select").selectedOptions[0].text.includes("inside.blg"));
+  await rowsIn(page, 1);
+  await page.getByRole("button", { name: "Logs", exact: true }).click();
+  const card = page.locator("section.card", { hasText: "inside.blg" });
+  await card.getByText("blg,").waitFor();
+  if (await page.locator("section.card", { hasText: "readme" }).count() > 0) faults.push("what is no log was taken from an archive");
+  // Logs that failed, and the one that was shown, are closed again.
+  for (const close = page.locator("section.card").getByRole("button", { name: "Close" }); await close.count() > 0;) {
+    const before = await close.count();
+    await close.first().click();
+    await page.waitForFunction((before) => [...document.querySelectorAll("section.card button")].filter((one) => one.textContent === "Close").length < before, before);
+  }
 }
 
 /** Two logs of which one counter differs, and a part of one of them as a file. */
@@ -672,6 +704,7 @@ await lookAtProfiles(page);
 await lookAtTabs();
 await lookAtStates({ open, look, faults, address });
 
+if (archives) await lookAtArchives(page);
 if (log) {
   await page.getByRole("button", { name: "Logs", exact: true }).click();
   await page.locator("input[type=file]").setInputFiles(log);

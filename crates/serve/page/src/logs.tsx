@@ -6,6 +6,7 @@ import { Compare } from "./compare";
 import { bytes, duration, moment, number } from "./format";
 import { addPaths, axis, choose, chosen, fail, FORMATS, host, hosts, loadHosts, notice, paths, profile, range, show, span, styles, sweep, trouble, view, VIEWS, type View } from "./state";
 import { t } from "./words";
+import { isZip, unzip } from "./zip";
 
 const uploads = signal<{ name: string; share: number }[]>([]);
 
@@ -28,12 +29,18 @@ async function openView(file: File): Promise<void> {
 const PERIOD = 300;
 
 /** Sends files, and shows the first chart of the last one; of a long one before all of it has come. */
-export async function take(files: Iterable<File>): Promise<void> {
-  for (const file of files) {
-    if (/\.(tallymon|html?|xml)$/i.test(file.name)) { await openView(file).catch(fail); continue; }
+export async function take(files: Iterable<File> | AsyncIterable<File>, isInside = false): Promise<void> {
+  for await (const file of files) {
     const own = { name: file.name, share: 0 };
-    uploads.value = [...uploads.value, own];
     const note = (share: number) => { uploads.value = uploads.value.map((one) => (one === own ? Object.assign(own, { share }) : one)).slice(); };
+    if (!isInside && await isZip(file)) {
+      uploads.value = [...uploads.value, own];
+      try { await take(unzip(file, note), true); } catch (error) { fail(error); }
+      uploads.value = uploads.value.filter((one) => one !== own);
+      continue;
+    }
+    if (/\.(tallymon|html?|xml)$/i.test(file.name)) { await openView(file).catch(fail); continue; }
+    uploads.value = [...uploads.value, own];
     const tag = Math.random().toString(36);
     let early = "";
     const timer = setInterval(async () => {
@@ -80,7 +87,7 @@ export function Logs() {
     <main class="logs">
       <label class={over ? "drop over" : "drop"} onDragOver={(event) => { event.preventDefault(); setOver(true); }}
         onDragLeave={() => setOver(false)}
-        onDrop={(event) => { event.preventDefault(); setOver(false); void take(event.dataTransfer?.files ?? []); }}>
+        onDrop={(event) => { event.preventDefault(); setOver(false); void take([...(event.dataTransfer?.files ?? [])]); }}>
         {t("drop")}
         <input type="file" multiple onChange={(event) => { void take([...(event.currentTarget.files ?? [])]); }} />
       </label>

@@ -29,7 +29,7 @@ const tabs = (): readonly Screen[] => (inReport ? ["report", "monitor"] : SCREEN
 function App() {
   return (
     <div onDragOver={(event) => event.preventDefault()}
-      onDrop={(event) => { event.preventDefault(); if (!inReport) void take(event.dataTransfer?.files ?? []); }}>
+      onDrop={(event) => { event.preventDefault(); if (!inReport) void take([...(event.dataTransfer?.files ?? [])]); }}>
       <header class="top">
         <h1>Tallymon</h1>
         <nav>{tabs().map((one, nth) => (

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use tallymon::log::{Format, relog};
 use tallymon_serve::{ReportOptions, report};
 use tallymon_testkit::{Scratch, peer, skip};
 
@@ -50,6 +51,59 @@ pub(crate) fn options(logs: Vec<PathBuf>, paths: Vec<String>) -> ReportOptions {
     }
 }
 
+/// Makes archives with Python: a good one, and some that can not be unpacked.
+const ARCHIVES: &str = r#"
+import sys, zipfile
+folder, log = sys.argv[1:]
+def made(name, names, packing=zipfile.ZIP_DEFLATED):
+    path = folder + "/" + name
+    with zipfile.ZipFile(path, "w", packing) as new:
+        for inside, file in names:
+            if file is None: new.writestr(inside, "")
+            else: new.write(file, inside)
+    return path
+def changed(name, change):
+    data = bytearray(open(folder + "/good.zip", "rb").read())
+    change(data)
+    open(folder + "/" + name, "wb").write(data)
+def locked(data):
+    for mark, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.find(mark)
+        while at >= 0:
+            data[at + flags] |= 1
+            at = data.find(mark, at + 4)
+def damaged(data): data[200] ^= 0x55
+readme = folder + "/readme.html"
+open(readme, "w").write("<p>no log</p>")
+inside = [("of ann/inside.blg", log), ("__MACOSX/._inside.blg", readme), ("readme.html", readme), ("empty/", None)]
+good = made("good.zip", inside)
+changed("locked.zip", locked)
+changed("damaged.zip", damaged)
+changed("cut.zip", lambda data: data.__delitem__(slice(len(data) // 2, None)))
+changed("list.zip", lambda data: data.__setitem__(slice(-10, -6), b"\xff\xff\xff\x7f"))
+made("empty.zip", [("empty/", None)])
+made("bzip2.zip", inside, zipfile.ZIP_BZIP2)
+made("nested.zip", [("good.zip", good)])
+made("text.zip", [("notes.txt", readme)])
+"#;
+
+/// A folder with archives, in which a BLG is.
+fn archives(scratch: &Scratch, log: &Path) -> Option<PathBuf> {
+    let python = peer("python3")?;
+    let folder = scratch.join("archives");
+    std::fs::create_dir_all(&folder).unwrap();
+    // The server of the tests takes 1 MiB.
+    let text = std::fs::read_to_string(log).unwrap();
+    let short = scratch.join("short.csv");
+    std::fs::write(&short, text.lines().take(300).collect::<Vec<_>>().join("\r\n") + "\r\n").unwrap();
+    let blg = scratch.join("inside.blg");
+    let options = relog::Options { format: Format::Blg, ..relog::Options::default() };
+    relog::relog(&[short], &blg, &options).unwrap();
+    let made = Command::new(python).args(["-c", ARCHIVES]).arg(&folder).arg(&blg).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    Some(folder)
+}
+
 #[test]
 fn every_screen_in_a_browser() {
     let scratch = Scratch::new();
@@ -58,7 +112,10 @@ fn every_screen_in_a_browser() {
     let machine = machine(&Kept::new(), &scratch, true, &[profile(&scratch), longer_profile(&scratch)]);
     let server = Running::with(tallymon_serve::Options { usual, interval, ..machine });
     let (shots, log) = (scratch.join("shots"), log(&scratch));
-    look(&[server.first.as_ref(), shots.as_ref(), log.as_ref()], "phone");
+    let archives = archives(&scratch, &log);
+    let all = [server.first.as_ref(), shots.as_ref(), log.as_ref()].into_iter();
+    let all: Vec<&OsStr> = all.chain(archives.iter().map(AsRef::as_ref)).collect();
+    look(&all, "phone");
 }
 
 #[test]
@@ -69,7 +126,10 @@ fn the_screens_in_firefox() {
     let machine = machine(&Kept::new(), &scratch, true, &[]);
     let server = Running::with(tallymon_serve::Options { usual, interval, ..machine });
     let (shots, log) = (scratch.join("shots"), log(&scratch));
-    look_with_firefox(&[server.first.as_ref(), shots.as_ref(), log.as_ref()], "keys");
+    let archive = archives(&scratch, &log).map(|folder| folder.join("good.zip"));
+    let all = [server.first.as_ref(), shots.as_ref(), log.as_ref()].into_iter();
+    let all: Vec<&OsStr> = all.chain(archive.iter().map(AsRef::as_ref)).collect();
+    look_with_firefox(&all, "keys");
     let made = report(&options(vec![log], vec![r"\Process(*)\% Processor Time".into()]));
     let page = scratch.join("report.html");
     std::fs::write(&page, made.unwrap().html().unwrap()).unwrap();
