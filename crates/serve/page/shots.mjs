@@ -247,6 +247,15 @@ async function lookAtTwo(page) {
   await page.locator(".compare .plot").waitFor();
   await page.locator(".compare").scrollIntoViewIfNeeded();
   await look(page, "compare");
+  // Beside each other: a chart for each log, with one axis and one cursor.
+  await page.getByRole("checkbox", { name: "side by side" }).check();
+  await page.locator(".beside .plot").nth(1).waitFor();
+  await look(page, "compare-beside");
+  const one = await page.locator(".beside .chart").first().boundingBox();
+  await page.mouse.move(one.x + one.width / 2, one.y + 60);
+  await page.waitForFunction(() => new Set([...document.querySelectorAll(".beside .cursor")].map((one) => one.style.transform)).size === 1 && /[1-9]/.test(document.querySelector(".beside .cursor").style.transform));
+  await page.getByRole("checkbox", { name: "side by side" }).uncheck();
+  await page.locator(".beside").waitFor({ state: "detached" });
   // By an event of each log; the begin is one that every log has.
   await page.getByLabel("Align").selectOption("event");
   await page.getByRole("combobox", { name: "by an event B" }).selectOption({ label: "First record" });
@@ -439,6 +448,31 @@ async function lookAtProperties(page) {
   if (await color(0) !== before) faults.push("the line does not get its colour back");
 }
 
+/** The table of instances: sorted by a counter, filtered, at the time of the cursor. */
+async function lookAtInstances(page) {
+  const before = page.url();
+  await page.evaluate(() => { location.hash = "#monitor?view=table&path=" + encodeURIComponent("\\Process(*)\\ID Process") + "&path=" + encodeURIComponent("\\Process(*)\\Working Set"); });
+  const table = page.locator("table.instances");
+  await table.locator("tbody tr").nth(3).waitFor();
+  const column = (nth) => table.locator(`tbody tr td:nth-child(${nth + 2})`).allInnerTexts().then((all) => all.map((text) => Number(text.replace(/[^\d.]/g, ""))));
+  const sorted = (values, sign) => values.length > 3 && values.every((value, nth) => nth === 0 || (value - values[nth - 1]) * sign >= 0);
+  const title = table.getByRole("columnheader", { name: "ID Process" });
+  await title.getByRole("button").click();
+  await page.locator("table.instances th[aria-sort=descending]").waitFor();
+  if (!sorted(await column(0), -1)) faults.push(`not the largest first: ${(await column(0)).slice(0, 8)}`);
+  await title.getByRole("button").click();
+  await page.locator("table.instances th[aria-sort=ascending]").waitFor();
+  if (!sorted(await column(0), 1)) faults.push(`not the smallest first: ${(await column(0)).slice(0, 8)}`);
+  await look(page, "instances");
+  await page.locator("h1").click();
+  await page.keyboard.press("/");
+  await page.keyboard.type("_tot");
+  await page.waitForFunction(() => [...document.querySelectorAll("table.instances tbody th")].map((one) => one.textContent).join() === "_Total");
+  await page.locator("main [type=search]").fill("");
+  await page.goto(before);
+  await page.locator(".plot, .report, .bars, .heat canvas, table.instances").first().waitFor();
+}
+
 /** Names are in the language of the page, and with N the English ones are beside them. */
 async function lookAtNames(page) {
   const language = page.locator(".settings select").first();
@@ -596,8 +630,9 @@ await page.getByRole("button", { name: "Available Bytes" }).first().waitFor();
 await lookAtProperties(page);
 await lookAtSavedLines(page);
 await lookAtNames(page);
+await lookAtInstances(page);
 await lookAtSettings(page);
-for (const [view, element] of [["area", ".plot"], ["stacked", ".plot"], ["split", ".split .plot"], ["heat", ".heat canvas"], ["bars", ".bars li"], ["values", ".report table"]]) {
+for (const [view, element] of [["area", ".plot"], ["stacked", ".plot"], ["split", ".split .plot"], ["heat", ".heat canvas"], ["bars", ".bars li"], ["values", ".report table"], ["table", "table.instances"]]) {
   await page.locator(".toolbar select").first().selectOption(view);
   await page.locator(element).first().waitFor();
   await look(page, view);
@@ -714,7 +749,7 @@ if (log) {
   await page.getByRole("button", { name: "Logs", exact: true }).click();
   await page.getByRole("button", { name: "Show", exact: true }).first().waitFor();
   await page.getByRole("button", { name: "Gaps" }).first().click();
-  await page.locator("dd", { hasText: /^0$/ }).waitFor();
+  await page.locator("dd", { hasText: /^Objects: \d+; Gaps: 0$/ }).waitFor();
   await look(page, "logs");
   await lookAtTwo(page);
   await lookAtThree(page);

@@ -4,7 +4,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { get, type Chart, type CounterInfo, type Instance, type ObjectInfo } from "./api";
 import { Spark } from "./chart";
 import { number, power } from "./format";
-import { addPaths, adding, fail, host, isLive, paths, show } from "./state";
+import { HostPicker } from "./overview";
+import { addPaths, adding, fail, host, hosts, isLive, paths, show } from "./state";
 import { lang, named, t } from "./words";
 
 const objects = signal<ObjectInfo[]>([]);
@@ -17,6 +18,8 @@ const words = signal("");
 const filter = signal("");
 const found = signal<CounterInfo[] | null>(null);
 const ALL = "*";
+/** Of which host, in which language, counters and instances were loaded. */
+let loaded = "";
 
 function pathOf(owner: string, one: CounterInfo, instance: string | null): string {
   return instance === null ? `\\${owner}\\${one.english}` : `\\${owner}(${instance})\\${one.english}`;
@@ -100,8 +103,12 @@ export function Add() {
     const asked = { host: host.value, lang: lang.value };
     get<ObjectInfo[]>("objects", asked).then((all) => {
       objects.value = all;
-      const first = all.find((one) => one.index === 238) ?? all[0];
-      if (first && !all.some((one) => one.index === object.peek()?.index)) void open(first);
+      const known = all.find((one) => one.index === object.peek()?.index);
+      const first = known ?? all.find((one) => one.index === 238) ?? all[0];
+      // Another host, or another language, has other counters and instances.
+      const [before, now] = [loaded, `${asked.host} ${asked.lang}`];
+      loaded = now;
+      if (first && (!known || before !== now)) void open(first, counter.peek()?.index);
     }).catch(fail);
   });
   useSignalEffect(() => {
@@ -131,7 +138,7 @@ export function Add() {
   const one = counter.value;
   return (
     <dialog ref={box} class="add" aria-label={t("add")} onClose={() => { adding.value = false; }}>
-      <header><h2>{t("add")}</h2><button onClick={() => { adding.value = false; }}>{t("close")}</button></header>
+      <header><h2>{t("add")}</h2>{hosts.value.length > 1 && <HostPicker stay />}<button onClick={() => { adding.value = false; }}>{t("close")}</button></header>
       <form onSubmit={onSearch}>
         <input type="search" autofocus value={words.value} placeholder={t("search")} aria-label={t("search")}
           onInput={(event) => { words.value = event.currentTarget.value; }} />

@@ -20,6 +20,8 @@ const chosenAt = signal<Record<string, number>>({});
 /** Of the first log with each of the others; all have one part of the first log. */
 const answers = signal<Comparison[]>([]);
 const overlay = signal<{ path: string; data: Data } | null>(null);
+/** A chart for each log, with one axis and one cursor, instead of all in one. */
+const beside = signal(false);
 
 type Difference = Comparison["differences"][number];
 /** A counter in all logs; its numbers in each of them. */
@@ -84,6 +86,20 @@ async function lay(path: string, sides: string[]): Promise<void> {
   } catch (error) { fail(error); }
 }
 
+/** The rows of one log. All begin and end together, so that what was at one time stands at one place. */
+function sideOf(all: Data, side: number): Data {
+  const own = all.series[side];
+  const last = all.times.length - 1;
+  const rows = all.times.map((_, nth) => nth).filter((nth) => own.values[nth] !== undefined || nth === 0 || nth === last);
+  return { ...all, times: rows.map((nth) => all.times[nth]), series: [{ ...own, values: rows.map((nth) => own.values[nth]) }] };
+}
+
+/** One axis for the charts of all logs. */
+function axisOf(all: Data, power: number): [number, number] {
+  const values = all.series.flatMap((one) => one.values).filter((value) => value != null).map((value) => value * 10 ** power);
+  return [values.reduce((least, value) => Math.min(least, value), 0), values.reduce((most, value) => Math.max(most, value), 1) * 1.05];
+}
+
 export function Compare() {
   const logs = hosts.value.filter((one) => one.kind === "log" && one.state === "ready");
   if (logs.length < 2) return null;
@@ -106,11 +122,14 @@ export function Compare() {
         {sides.length > 2 && <button aria-label={t("remove")} onClick={() => choose(sides.slice(0, -1))}>−</button>}
         <label>{t("align")} <select value={align.value} onChange={(event) => { align.value = event.currentTarget.value as "start"; look(sides); }}>
           <option value="start">{t("byStart")}</option><option value="clock">{t("byClock")}</option><option value="event">{t("byEvent")}</option></select></label>
+        <label class="check"><input type="checkbox" checked={beside.value} onChange={(event) => { beside.value = event.currentTarget.checked; }} /> {t("sideBySide")}</label>
         <button class="main" disabled={new Set(sides).size < sides.length} onClick={() => void compare(sides)}>{t("compare")}</button>
       </div>
       {both && <><h3>{overlay.value?.path} × {10 ** power}</h3>
-        <Chart data={both} powers={both.series.map(() => power)} view="line" chosen={-1} highlight={false} sweep={null} theme={theme.value}
-          label={`${t("compare")}: ${overlay.value?.path}`} onCursor={() => {}} onPick={() => {}} onZoom={() => {}} onPan={() => {}} onSelect={() => {}} say={(words) => { said.value = words; }} />
+        <div class={beside.value ? "beside" : ""}>{(beside.value ? both.series.map((_, nth) => sideOf(both, nth)) : [both]).map((part, nth) => (
+          <Chart key={`${beside.value} ${nth}`} data={part} powers={part.series.map(() => power)} view="line" chosen={-1} highlight={false} sweep={null} theme={theme.value}
+            colours={beside.value ? [nth] : undefined} axis={beside.value ? axisOf(both, power) : null} together={beside.value ? "compare" : undefined}
+            label={`${t("compare")}: ${overlay.value?.path}${beside.value ? `: ${part.series[0].instance}` : ""}`} onCursor={() => {}} onPick={() => {}} onZoom={() => {}} onPan={() => {}} onSelect={() => {}} say={(words) => { said.value = words; }} />))}</div>
       </>}
       {first && <>
         <p>{parts().map((side, nth) => side && <><Swatch nth={nth} /> {LETTERS[nth]} {side.name}: {number(side.records)}, {duration(((side.last ?? 0) - (side.first ?? 0)) / 1000)}<br /></>)}</p>

@@ -104,10 +104,10 @@ type Gaps = { gaps: { time: number; seconds: number }[]; count: number; restarts
 function Holes({ log }: { log: Host }) {
   const [found, setFound] = useState<Gaps | null>(null);
   const ask = () => { get<Gaps>("gaps", { host: log.id }).then(setFound).catch(fail); };
-  if (!found) return <dd><button class="small" onClick={ask}>{t("gaps")} …</button></dd>;
+  if (!found) return <dd><button class="small" onClick={ask}>{t("objects")}, {t("gaps")} …</button></dd>;
   const clock = log.clock ?? null;
   return (
-    <dd>{number(found.count)}{found.gaps.length > 0 && `: ${found.gaps.map((one) => `${moment(one.time, clock)} + ${duration(one.seconds)}`).join("; ")}`}
+    <dd>{t("objects")}: {number(found.objects)}; {t("gaps")}: {number(found.count)}{found.gaps.length > 0 && `: ${found.gaps.map((one) => `${moment(one.time, clock)} + ${duration(one.seconds)}`).join("; ")}`}
       {found.restarts.length > 0 && <div>{t("restarts")}: {found.restarts.map((one) => `${one.host} ${moment(one.time, clock)}`).join("; ")}</div>}</dd>
   );
 }

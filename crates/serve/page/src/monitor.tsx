@@ -111,6 +111,7 @@ export function Monitor() {
         onCursor={common.onCursor} say={common.say} onChoose={(which) => { chosen.value = shown.series[which]?.path ?? null; }} />}
       {view.value === "bars" && <Bars shown={shown} lines={lines.value} powers={powers} colours={colours} />}
       {view.value === "values" && <Values shown={shown} lines={lines.value} />}
+      {view.value === "table" && <Instances shown={shown} lines={lines.value} />}
       <Marks marks={marks} />
       <ValueBar shown={shown} line={lines.value[nth]} />
       <Legend shown={shown} lines={lines.value} powers={powers} nth={nth} colours={colours} />
@@ -257,6 +258,53 @@ function Values({ shown, lines }: Shown) {
           </tbody>
         </table>);
     })}</div>
+  );
+}
+
+/** By which counter each object's instances are sorted, and which are shown. */
+const order = signal<Record<string, { counter: string; back: boolean }>>({});
+const filter = signal("");
+
+/** The instances of each object with their counters, at the cursor or now, sorted by any of them. */
+function Instances({ shown, lines }: Shown) {
+  const row = cursor.value === null ? -1 : shown.times.indexOf(cursor.value);
+  const needle = filter.value.toLowerCase();
+  return (
+    <div>
+      <label>{t("filter")} <input type="search" value={filter.value} onInput={(event) => { filter.value = event.currentTarget.value; }} /></label>
+      {[...new Set(shown.series.map((one) => one.object))].map((object) => {
+        const rows = new Map<string, Map<string, number>>();
+        shown.series.forEach((one, nth) => {
+          const name = [one.parent, one.instance].filter((part) => part !== null).join("/");
+          if (one.object === object && name.toLowerCase().includes(needle)) rows.set(name, (rows.get(name) ?? new Map()).set(one.counter, nth));
+        });
+        const counters = [...new Set(shown.series.filter((one) => one.object === object).map((one) => one.counter))];
+        const by = order.value[object];
+        const valueAt = (nth: number | undefined) => (nth === undefined ? undefined : row < 0 ? lines[nth]?.last : shown.series[nth].values[row]);
+        const valueOf = (name: string) => valueAt(rows.get(name)?.get(by?.counter ?? "")) ?? -Infinity;
+        const names = [...rows.keys()];
+        // Largest first; those without a value are always last.
+        if (by) names.sort((one, other) => (by.back && valueOf(one) > -Infinity && valueOf(other) > -Infinity ? valueOf(one) - valueOf(other) : valueOf(other) - valueOf(one)));
+        return (
+          <div class="scroll"><table class="instances"><caption>{object}</caption>
+            <thead><tr><th>{t("instance")}</th>{counters.map((counter) => {
+              const isBy = by?.counter === counter;
+              return <th class="num" aria-sort={isBy ? (by.back ? "ascending" : "descending") : undefined}><button class="link" onClick={() => { order.value = { ...order.value, [object]: { counter, back: isBy && !by.back } }; }}>{counter}{isBy && (by.back ? " ▲" : " ▼")}</button></th>;
+            })}</tr></thead>
+            <tbody>{names.slice(0, MOST_ROWS).map((name) => {
+              const cells = rows.get(name);
+              const path = shown.series[[...cells?.values() ?? []][0]]?.path;
+              return (
+                <tr key={name} aria-selected={path === chosen.value}><th scope="row"><button class="link" aria-pressed={path === chosen.value} onClick={() => { chosen.value = path; }}>{name || "---"}</button></th>
+                  {counters.map((counter) => {
+                    const nth = cells?.get(counter);
+                    return <td class="num">{nth === undefined ? "" : `${number(valueAt(nth))} ${shown.series[nth].unit}`}</td>;
+                  })}</tr>);
+            })}
+              {names.length > MOST_ROWS && <tr><td colSpan={counters.length + 1}>+ {number(names.length - MOST_ROWS)}</td></tr>}</tbody>
+          </table></div>);
+      })}
+    </div>
   );
 }
 

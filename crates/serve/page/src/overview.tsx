@@ -5,7 +5,7 @@ import { early, get, type Folded, type Gauge, type Overview as Answer } from "./
 import { Spark } from "./chart";
 import { bits, brief, bytes, duration, moment, number, percent } from "./format";
 import { hidden } from "./live";
-import { addPaths, connection, cursor, fail, host, hosts, isFleet, isLive, openHost, show } from "./state";
+import { adding, addPaths, connection, cursor, fail, host, hosts, isFleet, isLive, openHost, show } from "./state";
 import { t } from "./words";
 
 const answer = signal<Answer | null>(null);
@@ -166,10 +166,11 @@ export function Overview() {
   );
 }
 
-export function HostPicker() {
+/** Chooses what is looked at; the dialog that adds counters stays. */
+export function HostPicker({ stay = false }: { stay?: boolean }) {
   return (
     <label class="host"><span class="hidden">{t("source")}</span>
-      <select value={host.value} onChange={(event) => void openHost(event.currentTarget.value)}>
+      <select value={host.value} onChange={(event) => { void openHost(event.currentTarget.value); adding.value = stay; }}>
         {hosts.value.flatMap((one) => {
           const more = (one.hosts ?? []).slice(1).map((name) => <option value={`${one.id}/${name}`}>{one.name}: {name}</option>);
           return [<option value={one.id} disabled={one.state !== "ready" && one.first == null}>{one.kind === "live" && !isFleet() ? `${one.name} – ${t("live")}` : one.name}</option>, ...more];

@@ -5,7 +5,7 @@ import { remembered, t } from "./words";
 
 export const SCREENS = ["overview", "monitor", "logs", "explain", "sessions", "providers", "events", "profile", "hosts", "report"] as const;
 export type Screen = (typeof SCREENS)[number];
-export const VIEWS = ["line", "area", "stacked", "split", "heat", "bars", "values"] as const;
+export const VIEWS = ["line", "area", "stacked", "split", "heat", "bars", "values", "table"] as const;
 export type View = (typeof VIEWS)[number];
 export const FORMATS = ["csv", "tsv", "blg", "tally", "sqlite", "parquet"];
 export const THEMES = ["auto", "light", "dark", "contrast"] as const;
