@@ -189,6 +189,12 @@ impl Host {
         builtin::interface_addresses()
     }
 
+    /// Where the value of a built-in counter of this system comes from: a file and what in it, as
+    /// `/proc/stat:ctxt`. `None` for a counter of a provider, and where the system does not tell.
+    pub fn origin(object: TitleIndex, counter: TitleIndex) -> Option<String> {
+        builtin::origin(object, counter)
+    }
+
     /// The name of the processors in short, such as `AMD EPYC 7763`; `None` where the system does not tell.
     pub fn processor_name() -> Option<String> {
         builtin::processor_name()

@@ -31,7 +31,7 @@ pub use kernel::reusable_file::ReadError;
 pub use kernel::root::Root;
 pub use kernel::time::{Clocks, clocks, host_name};
 pub use objects::spec::{Origin, Quality};
-pub use system::{OpenError, System};
+pub use system::{OpenError, System, origin};
 
 /// Parts for the benchmarks and fuzz targets of this workspace; not a stable interface.
 #[doc(hidden)]

@@ -102,6 +102,14 @@ impl System {
     }
 }
 
+/// Where the value of a counter comes from, on any machine with Linux; `None` for a counter that is not built in.
+pub fn origin(object: TitleIndex, counter: TitleIndex) -> Option<Origin> {
+    let objects = objects::of(Profile::NtStrict);
+    let known = objects.iter().find(|known| known.spec().name == object)?;
+    let place = known.spec().counters.iter().position(|known| known.name == counter)?;
+    known.origins().get(place).copied()
+}
+
 /// Why the machine can not be read as requested.
 #[derive(Debug)]
 #[non_exhaustive]

@@ -683,6 +683,9 @@ await page.getByRole("button", { name: "Continue", exact: true }).click();
 
 await page.getByRole("button", { name: /^Explain: / }).first().click();
 await page.locator(".explain h2").waitFor();
+await page.locator(".explain dd", { hasText: "/proc/stat" }).waitFor();
+await page.locator(".explain summary").click();
+await page.locator(".explain details dd", { hasText: /[가-힣]/ }).first().waitFor();
 await look(page, "explain");
 await page.keyboard.press("5");
 const session = page.locator("tbody tr", { hasText: "night" });

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::PartialSum;
+use tallymon::core::flow::{NoValue, PartialSum};
 use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::core::visible::visible;
@@ -80,9 +80,24 @@ pub(crate) struct SeriesInfo {
     scale: i32,
     /// What the newest value lacks, if it is a sum that lacks some of its parts.
     partial: Option<PartialSum>,
+    /// Why the newest value of a live series is missing.
+    missing: Option<String>,
+    /// When the instance of a live series ended.
+    ended: Option<FileTime>,
+}
+
+/// Why the newest value of a series is missing. One that waits for its second sample lacks nothing.
+fn missing(series: &Series) -> Option<String> {
+    let why = series.last.as_ref().err().filter(|why| **why != NoValue::FirstSample);
+    why.filter(|_| series.ended.is_none()).map(ToString::to_string)
 }
 
 impl SeriesInfo {
+    /// Whether it says still what a series in memory is.
+    pub(crate) fn is_of(&self, series: &Series) -> bool {
+        self.path == series.path && self.ended == series.ended && self.missing == missing(series)
+    }
+
     /// That of a series in memory.
     pub(crate) fn of(series: &Series, names: &Names) -> SeriesInfo {
         let parts = [(series.object, &series.object_name), (series.counter, &series.counter_name)];
@@ -100,6 +115,8 @@ impl SeriesInfo {
             counter_type: series.counter_type,
             scale: series.default_scale,
             partial: series.partial,
+            missing: missing(series),
+            ended: series.ended,
         }
     }
 
@@ -118,6 +135,8 @@ impl SeriesInfo {
             counter_type: reading.definition.counter_type,
             scale: reading.definition.default_scale,
             partial: reading.cell.partial,
+            missing: None,
+            ended: None,
         }
     }
 
@@ -168,6 +187,8 @@ impl SeriesInfo {
             "scale": self.scale,
             "text": self.counter_type.is_text(),
             "partial": self.partial.map(|sum| sum.to_string()),
+            "missing": self.missing.as_deref().map(visible),
+            "ended": self.ended.map(milliseconds),
         })
     }
 }

@@ -1,11 +1,10 @@
 //! Objects, counters, instances, explanations, the overview and contributors as JSON.
 
 use serde_json::{Value, json};
-use tallymon::core::counter::CounterType;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::core::visible::visible;
-use tallymon::{CatalogObject, Explanation, InstanceKey, Log, LogSummary, Names, SourceInfo};
+use tallymon::{CatalogObject, Explanation, InstanceKey, Log, LogSummary, Names, Reading, SourceInfo};
 use tallymon_monitor::model::overview::{Folded, Gauge, Overview, ProcessRow, SensorKind};
 use tallymon_monitor::model::{HostRow, HostState, TopGroup, TopInstance};
 
@@ -130,10 +129,14 @@ pub(crate) fn instances(keys: &[InstanceKey]) -> Value {
 pub(crate) fn explanation(
     found: &Explanation,
     names: &Names,
-    object: TitleIndex,
-    counter: TitleIndex,
-    kind: CounterType,
+    reading: &Reading,
+    origin: Option<&str>,
 ) -> Value {
+    let (object, counter) = (reading.object, reading.counter);
+    let definition = &reading.definition;
+    let helps = names
+        .all_help(definition.help)
+        .map(|(language, text)| json!({ "language": language.to_string(), "text": visible(text) }));
     let texts = |index| -> Value {
         names
             .all(index)
@@ -147,9 +150,10 @@ pub(crate) fn explanation(
     json!({
         "path": found.path, "shown": visible(&found.local_path), "indexPath": found.index_path,
         "objectHelp": found.object_help.as_deref().map(visible), "help": found.help.as_deref().map(visible),
-        "type": found.counter_type, "typeNumber": kind.0, "meaning": found.meaning, "unit": found.unit,
+        "type": found.counter_type, "typeNumber": definition.counter_type.0, "meaning": found.meaning, "unit": found.unit,
         "formula": found.formula, "numbers": found.numbers, "value": value, "scale": found.default_scale,
         "detail": found.detail, "objectNames": texts(object), "counterNames": texts(counter),
+        "helps": helps.collect::<Vec<_>>(), "origin": origin.map(visible),
     })
 }
 

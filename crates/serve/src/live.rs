@@ -142,6 +142,12 @@ impl Live {
         &self.system
     }
 
+    /// Where the value of a counter comes from: a file of this machine, or another machine.
+    pub(crate) fn origin(&self, object: TitleIndex, counter: TitleIndex) -> Option<String> {
+        let is_here = self.state().network.is_some();
+        if is_here { tallymon::Host::origin(object, counter) } else { Some(self.system.clone()) }
+    }
+
     /// Its row on the page of all machines, whose counters are sampled from now on.
     pub(crate) fn host_row(&self, name: String) -> HostRow {
         let mut state = self.state();
@@ -234,7 +240,7 @@ impl Live {
         let series = state.series_of(paths);
         let is_known = known.is_some_and(|known| {
             known.len() == series.len()
-                && known.iter().zip(&series).all(|(known, now)| known.path == now.path)
+                && known.iter().zip(&series).all(|(known, now)| known.is_of(now))
         });
         let first = after.max(state.monitor.rows().start);
         let most = MOST_VALUES.checked_div(series.len()).unwrap_or(MOST_ROWS).clamp(1, MOST_ROWS);

@@ -600,8 +600,11 @@ impl Service {
         let object = info.catalog.object(reading.object);
         let help = object.and_then(|object| info.names.help(object.help)).map(str::to_string);
         let found = tallymon::explain(reading, &info.names, help.as_deref());
-        let kind = reading.definition.counter_type;
-        Ok(describe::explanation(&found, &info.names, reading.object, reading.counter, kind))
+        let origin = match &host {
+            Host::Live(live) => live.origin(reading.object, reading.counter),
+            Host::Log(log, _) => Some(log.name.clone()),
+        };
+        Ok(describe::explanation(&found, &info.names, reading, origin.as_deref()))
     }
 
     async fn stream(self: &Arc<Service>, request: &Request<Incoming>) -> Result<Response<Answer>, Refused> {

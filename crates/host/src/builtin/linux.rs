@@ -62,6 +62,11 @@ pub(crate) fn processor_name() -> Option<String> {
     tallymon_linux::processor_name()
 }
 
+pub(crate) fn origin(object: TitleIndex, counter: TitleIndex) -> Option<String> {
+    let origin = tallymon_linux::origin(object, counter).filter(|origin| !origin.source.is_empty())?;
+    Some(origin.source.replace(" | ", " or "))
+}
+
 pub(crate) fn clocks() -> Clocks {
     let now = tallymon_linux::clocks();
     Clocks {

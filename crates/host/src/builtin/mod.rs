@@ -15,7 +15,7 @@ mod reference_tests;
 #[cfg(windows)]
 pub(crate) use system::published;
 pub(crate) use system::{
-    clocks, findings, interface_addresses, processes, processor_name, providers, published_indexes,
+    clocks, findings, interface_addresses, origin, processes, processor_name, providers, published_indexes,
     system_name, system_source,
 };
 

@@ -5,12 +5,18 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use tallymon_core::time::{FileTime, Frequency, PerfTime};
+use tallymon_core::title::TitleIndex;
 use tallymon_provider::process::Processes;
 
 use super::Clocks;
 
 pub(crate) fn system_name() -> String {
     std::env::var("COMPUTERNAME").or_else(|_| std::env::var("HOSTNAME")).unwrap_or_default()
+}
+
+/// Values of providers come from wherever these read them.
+pub(crate) fn origin(_: TitleIndex, _: TitleIndex) -> Option<String> {
+    None
 }
 
 pub(crate) fn processes() -> Option<Arc<dyn Processes>> {

@@ -11,7 +11,7 @@ use tallymon_provider::{Finding, FindingState, Profile, Provider, TierChoice};
 use tallymon_win32::{Registration, WindowsSource, performance_clock, registration, registrations};
 
 use super::Clocks;
-pub(crate) use super::portable::{interface_addresses, processes, processor_name, system_name};
+pub(crate) use super::portable::{interface_addresses, origin, processes, processor_name, system_name};
 use crate::perfmon;
 use crate::publishers::Publishers;
 use crate::titles;

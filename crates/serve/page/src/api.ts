@@ -7,6 +7,7 @@ export type Statistics = {
 export type Series = {
   path: string; asked: string; object: string; counter: string; instance: string | null; parent: string | null;
   type: string; unit: string; scale: number; text: boolean; partial: string | null; objectEnglish: string; counterEnglish: string;
+  missing: string | null; ended: number | null;
 };
 export type Column = Series & { values: (number | null)[]; statistics: Statistics };
 export type Chart = { times: number[]; series: Column[]; rows: number; decimated: boolean; next: number | null };
@@ -61,7 +62,7 @@ export type Explanation = {
   pending?: boolean; path: string; shown: string; indexPath: string; objectHelp: string | null;
   help: string | null; type: string; typeNumber: number; meaning: string; unit: string; formula: string;
   numbers: string | null; value: { number?: number | null; text?: string; missing?: string }; scale: number;
-  detail: string; objectNames: Named[]; counterNames: Named[];
+  detail: string; objectNames: Named[]; counterNames: Named[]; helps: { language: string; text: string }[]; origin: string | null;
 };
 export type Named = { language: string; name: string };
 export type Row = { row: number; time: number; values: (number | null)[] };

@@ -37,8 +37,10 @@ export function Explain() {
         <dt>{t("type")}</dt><dd>{one.type} (0x{one.typeNumber.toString(16).padStart(8, "0")}): {one.meaning}</dd>
         <dt>{t("scale")}</dt><dd>{power(one.scale)}</dd>
         <dt>{t("path")}</dt><dd><code>{one.path}</code><br /><code>{one.indexPath}</code></dd>
+        {one.origin && <><dt>{t("origin")}</dt><dd><code>{one.origin}</code></dd></>}
         <dt>{t("names")}</dt><dd><ul>{one.counterNames.map((known) => <li>{known.language}: {one.objectNames.find((other) => other.language === known.language)?.name} · {known.name}</li>)}</ul></dd>
       </dl>
+      <details><summary>{t("helps")}</summary><dl>{one.helps.map((known) => <><dt>{known.language}</dt><dd>{known.text}</dd></>)}</dl></details>
       <button class="main" onClick={() => { addPaths([one.path]); show("monitor"); }}>{t("chart")}</button>
     </main>
   );

@@ -175,7 +175,8 @@ function align(series: Series[]): void {
   const known = data.peek();
   const same = known.series.length === series.length
     && series.every((one, nth) => one.path === known.series[nth].path);
-  if (same) return;
+  // Some have ended, or have values again.
+  if (same) { data.value = { ...known, series: series.map((one, nth) => ({ ...known.series[nth], ...one })) }; return; }
   const before = new Map(known.series.map((one) => [one.path, one.values]));
   const none = () => known.times.map(() => null);
   data.value = { ...known, series: series.map((one) => ({ ...one, values: before.get(one.path) ?? none() })) };

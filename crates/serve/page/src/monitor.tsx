@@ -207,9 +207,9 @@ function Legend({ shown, lines, powers, nth, colours }: Shown) {
         <tr key={one.path} aria-selected={which === nth} onClick={() => { chosen.value = one.path; }}>
           <td>{styleOf(one)?.hidden ? "–" : <Swatch nth={colours?.[which] ?? which} />}</td><td>{power(powers?.[which] ?? 0)}</td>
           <td><button class="link" aria-pressed={which === nth} onClick={() => { chosen.value = one.path; }}>{one.counter}</button>
-            {one.partial && <div class="soft">{lacks(one.partial)}</div>}</td>
+            {one.partial && <div class="soft">{lacks(one.partial)}</div>}{one.missing && <div class="bad">{one.missing}</div>}</td>
           <td>{one.instance ?? "---"}</td><td>{one.parent ?? "---"}</td><td>{one.object}</td>
-          <td class="num">{one.partial && "≈ "}{number(lines[which]?.last)} {one.unit}</td><td class="num">{number(lines[which]?.max)}</td>
+          <td class="num">{one.ended ? <span class="soft">{t("ended")} {clock(one.ended)}</span> : <>{one.partial && "≈ "}{number(lines[which]?.last)} {one.unit}</>}</td><td class="num">{number(lines[which]?.max)}</td>
           <td class="tools">{!inReport && <>
             <button class="small" aria-label={`${t("explain")}: ${one.counter}`} onClick={(event) => { event.stopPropagation(); explain(one.path); }}>?</button>
             <button class="small" aria-label={`${t("remove")}: ${one.counter} ${one.instance ?? ""}`} onClick={(event) => {

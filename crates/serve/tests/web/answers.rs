@@ -269,3 +269,76 @@ fn a_usual_counter_that_the_machine_lacks_takes_no_other_from_the_first_chart() 
     let rows = server.get("/api/v1/rows?path=%5CSystem%5CProcesses&after=0");
     assert_eq!(rows["series"].as_array().unwrap().len(), 1, "{rows}");
 }
+
+/// Each page has names in its own language, and the English ones beside them.
+#[test]
+fn names_are_in_the_language_that_is_asked_for() {
+    let scratch = Scratch::new();
+    let server = Running::start(true, &[log(&scratch)]);
+    server.wait("/api/v1/hosts", |hosts| hosts[1]["state"] == "ready");
+    let memory = "path=%5CMemory%5CAvailable%20Bytes";
+    let is_russian = |text: &Value| text.as_str().unwrap().contains(|letter| ('а'..='я').contains(&letter));
+    for target in [
+        format!("/api/v1/query?{memory}"),
+        format!("/api/v1/rows?{memory}&after=0"),
+        "/api/v1/query?host=log1&path=%5CSystem%5CProcesses".to_string(),
+    ] {
+        let of = |language: &str| {
+            let wanted = |answer: &Value| answer["series"].as_array().is_some_and(|all| !all.is_empty());
+            server.wait(&format!("{target}&lang={language}"), wanted)["series"][0].clone()
+        };
+        let (english, russian) = (of("en"), of("ru"));
+        for (own, other) in [("object", "objectEnglish"), ("counter", "counterEnglish")] {
+            assert_eq!(english[own], english[other], "{target}");
+            assert_eq!(russian[other], english[own], "{target}");
+            assert!(is_russian(&russian[own]), "{target}: {russian}");
+        }
+    }
+    let groups = |answer: &Value| answer["groups"].as_array().is_some_and(|groups| !groups.is_empty());
+    let newest = server.wait("/api/v1/hosts", |hosts| hosts[0]["last"].is_number())[0]["last"].as_f64().unwrap();
+    let found = server.wait(&format!("/api/v1/contributors?time={}&lang=ru", newest + 1e6), groups);
+    assert!(is_russian(&found["groups"][0]["title"]) && !is_russian(&found["groups"][0]["english"]), "{found}");
+}
+
+/// A line says when its instance ended, and what an explanation is about.
+#[test]
+fn an_instance_that_ended_says_when() {
+    let scratch = Scratch::new();
+    let program = scratch.join("endsoon");
+    let Ok(_) = std::fs::copy("/bin/sleep", &program) else { return tallymon_testkit::skip("no /bin/sleep") };
+    let mut child = std::process::Command::new(&program).arg("600").spawn().unwrap();
+    let server = Running::start(true, &[]);
+    let target = "/api/v1/query?path=%5CProcess(endsoon)%5CID%20Process";
+    let value = |answer: &Value| answer["series"][0]["statistics"]["last"].is_number();
+    let answer = server.wait(target, value);
+    assert_eq!(
+        (&answer["series"][0]["ended"], &answer["series"][0]["missing"]),
+        (&Value::Null, &Value::Null),
+        "{answer}"
+    );
+    let stream = crate::client::stream(&server, &target.replace("query", "stream"), "", 1);
+    assert_eq!(stream.len(), 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let answer = server.wait(target, |answer| answer["series"][0]["ended"].is_number());
+    let last = answer["times"].as_array().unwrap().last().unwrap().as_f64().unwrap();
+    assert!(answer["series"][0]["ended"].as_f64().unwrap() <= last, "{answer}");
+}
+
+/// An explanation says where the number comes from, and has its text in every language.
+#[test]
+fn an_explanation_says_where_the_number_comes_from() {
+    let scratch = Scratch::new();
+    let server = Running::start(true, &[log(&scratch)]);
+    let path = "path=%5CSystem%5CProcesses";
+    let is_there = |answer: &Value| answer.get("pending").is_none();
+    let live = server.wait(&format!("/api/v1/explain?{path}"), is_there);
+    if cfg!(target_os = "linux") {
+        assert_eq!(live["origin"], "/proc: folders with a number");
+    }
+    let languages: Vec<_> = live["helps"].as_array().unwrap().iter().map(|help| &help["language"]).collect();
+    assert!(languages.len() >= 4 && live["helps"][1]["text"] != live["helps"][0]["text"], "{live}");
+    server.wait("/api/v1/hosts", |hosts| hosts[1]["state"] == "ready");
+    let log = server.wait(&format!("/api/v1/explain?host=log1&{path}"), is_there);
+    assert_eq!(log["origin"], server.get("/api/v1/hosts")[1]["name"]);
+}
