@@ -78,6 +78,14 @@ async function lookAtProfiles(page) {
   if (await inside.locator(".bar-line strong").textContent() === whole) faults.push("the timeline stays as it was");
   await check("profile-timeline");
   await inside.getByRole("tab", { name: "Methods" }).click();
+  // A namespace is left out: its methods are gone, and come back.
+  const parse = inside.getByRole("button", { name: "Shop.Text.Parse(string)" });
+  await parse.waitFor();
+  const without = inside.getByRole("searchbox", { name: "Leave out namespaces" });
+  await without.fill("System, Shop.Text");
+  await parse.waitFor({ state: "detached" });
+  await inside.getByRole("button", { name: "Shop.Orders.Search(string)" }).waitFor();
+  await without.fill("");
   await inside.getByRole("button", { name: "Shop.Text.Parse(string)" }).click();
   await inside.getByRole("application", { name: /^Callers: Shop.Text.Parse/ }).locator("text", { hasText: "Price" }).first().waitFor();
   await check("profile-sandwich");

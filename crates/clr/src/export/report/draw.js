@@ -267,6 +267,9 @@ function listen() {
   $("search").setAttribute("aria-label", t("Search methods"));
   $("thread").addEventListener("change", (event) => { state.thread = event.target.value; state.zoom = state.part = null; state.open.clear(); render(); });
   $("times").addEventListener("change", (event) => { state.times = event.target.value; render(); });
+  $("without").placeholder = t("Leave out namespaces");
+  $("without").setAttribute("aria-label", t("Leave out namespaces"));
+  $("without").addEventListener("input", (event) => { state.without = event.target.value.toLowerCase().split(/[\s,;]+/).filter(Boolean); state.zoom = null; render(); });
   $("search").addEventListener("input", (event) => { state.search = event.target.value.trim().toLowerCase(); render(); });
   addEventListener("resize", () => { if (["Flame graph", "Timeline", "Sandwich"].includes(state.tab)) render(); });
   addEventListener("keydown", pressed);

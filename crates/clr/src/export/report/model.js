@@ -9,8 +9,9 @@ const nameOf = (method) => method < 0 ? "(unknown method)" : METHODS[method].nam
 const isUser = (method) => method < 0 || METHODS[method].module < 0 || DATA.modules[METHODS[method].module].user;
 const SUMS = ["enters", "leaves", "tails", "unwinds", "dropped", "exceptions", "total", "own", "correctedTotal", "correctedOwn", "open"];
 
-// Adds the calls of the threads with these roots up to one tree; a node is a method at one place.
-function makeTree(roots) {
+// Adds the calls of the threads with these roots up to one tree; a node is a method at one place. What a hidden method
+// calls is called by its caller, who has its own time, too.
+function makeTree(roots, isHidden) {
   const top = { method: -1, parent: null, children: new Map(), depth: 0 };
   for (const field of SUMS) top[field] = 0;
   top.shortest = top.longest = -1;
@@ -23,6 +24,11 @@ function makeTree(roots) {
       return;
     }
     if (!caller) return;
+    if (isHidden(row[F.method])) {
+      if (caller !== top) for (const field of ["own", "correctedOwn"]) caller[field] += row[F[field]];
+      places.set(at, caller);
+      return;
+    }
     let node = caller.children.get(row[F.method]);
     if (!node) {
       node = { method: row[F.method], parent: caller, children: new Map(), depth: caller.depth + 1, shortest: -1, longest: -1 };
@@ -115,7 +121,7 @@ function spans(thread) {
 }
 
 // What each method did in a tree, and with whom; in the tree of all threads also without a place there.
-function methodSums(top, all) {
+function methodSums(top, all, isHidden) {
   const sums = new Map();
   const open = new Map();
   const sum = (method) => {
@@ -148,7 +154,7 @@ function methodSums(top, all) {
     }
   }, (node) => open.set(node.method, open.get(node.method) - 1));
   if (all) METHODS.forEach(({ elsewhere }, method) => {
-    if (!elsewhere) return;
+    if (!elsewhere || isHidden(method)) return;
     const here = sum(method);
     here.enters += elsewhere.calls;
     for (const field of ["total", "correctedTotal"]) here[field] += elsewhere.total;

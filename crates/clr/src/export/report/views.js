@@ -1,6 +1,6 @@
 // The views, and what leads from one to the other. All text goes in as text, never as markup.
 const $ = (id) => document.getElementById(id);
-const state = { tab: "Call tree", thread: "all", times: "corrected", search: "", method: null, weight: "time", zoom: null, part: null, open: new Set(), sort: {} };
+const state = { tab: "Call tree", thread: "all", times: "corrected", search: "", without: [], method: null, weight: "time", zoom: null, part: null, open: new Set(), sort: {} };
 const trees = new Map();
 
 function el(tag, attributes, ...children) {
@@ -18,14 +18,19 @@ function el(tag, attributes, ...children) {
 }
 
 function tree() {
-  if (!trees.has(state.thread)) {
+  const key = [state.thread, ...state.without].join("\n");
+  if (!trees.has(key)) {
     const roots = DATA.threads.filter((_, at) => state.thread === "all" || String(at) === state.thread).map((thread) => thread.root);
-    const top = makeTree(roots);
+    const top = makeTree(roots, isHidden);
     weigh(top);
-    trees.set(state.thread, { top, sums: methodSums(top, state.thread === "all") });
+    // A large profile has large trees.
+    if (trees.size > 8) trees.clear();
+    trees.set(key, { top, sums: methodSums(top, state.thread === "all", isHidden) });
   }
-  return trees.get(state.thread);
+  return trees.get(key);
 }
+// Whether a method is in a namespace that is left out.
+const isHidden = (method) => state.without.length > 0 && state.without.some((one) => nameOf(method).toLowerCase().startsWith(one));
 const total = (node) => state.times === "raw" ? node.total : node.correctedTotal;
 const own = (node) => state.times === "raw" ? node.own : node.correctedOwn;
 const found = (method) => state.search !== "" && nameOf(method).toLowerCase().includes(state.search);
