@@ -727,6 +727,22 @@ await look(page, "new-session");
 await page.keyboard.press("Enter");
 await page.getByRole("button", { name: "from the page", exact: true }).waitFor();
 await page.locator("form").waitFor({ state: "detached" });
+// A session is deleted only after a yes.
+const made = page.locator("tbody tr", { hasText: "from the page" });
+await made.getByRole("button", { name: "Stop: from the page" }).waitFor();
+page.once("dialog", (dialog) => dialog.accept());
+await made.getByRole("button", { name: "Stop: from the page" }).click();
+await made.getByText("stopped").waitFor();
+page.once("dialog", (dialog) => dialog.dismiss());
+await page.keyboard.press("d");
+await made.getByText("stopped").waitFor();
+page.once("dialog", (dialog) => dialog.accept());
+await made.getByRole("button", { name: "Remove: from the page" }).click();
+await made.waitFor({ state: "detached" });
+// Its log can not be shown where there is none yet.
+await session.getByRole("button", { name: "Show: night" }).click();
+await page.getByRole("alert").getByText("has no log yet").waitFor();
+await page.getByRole("alert").getByRole("button", { name: "Close" }).click();
 await page.keyboard.press("6");
 await page.locator("tbody tr", { hasText: "healthy" }).first().waitFor();
 await look(page, "providers");

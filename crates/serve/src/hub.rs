@@ -1,9 +1,11 @@
 //! Everything that can be looked at: the live machines and the logs.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde_json::{Value, json};
 use tallymon::log::ReadOptions;
 
 use crate::http::Refused;
@@ -67,6 +69,23 @@ impl Hub {
         let log = Arc::new(log);
         logs.insert(id.clone(), Arc::clone(&log));
         Ok((id, log))
+    }
+
+    /// Shows a log of this machine; one that is shown already is read anew.
+    pub(crate) fn open(self: &Arc<Hub>, path: PathBuf) -> Result<Value, Refused> {
+        let known = self.logs().iter().find(|(_, log)| log.is_opened(&path)).map(|(id, _)| id.clone());
+        let log = LogHost::opened(&path);
+        let (id, log) = match known {
+            Some(id) => {
+                let log = Arc::new(log);
+                self.logs().insert(id.clone(), Arc::clone(&log));
+                (id, log)
+            }
+            None => self.add(log)?,
+        };
+        let hub = Arc::clone(self);
+        std::thread::spawn(move || log.open(hub.options()));
+        Ok(json!({ "id": id }))
     }
 
     /// A log by its name in addresses.

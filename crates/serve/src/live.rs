@@ -142,10 +142,14 @@ impl Live {
         &self.system
     }
 
+    /// Whether it is the machine of the server.
+    pub(crate) fn is_here(&self) -> bool {
+        self.state().network.is_some()
+    }
+
     /// Where the value of a counter comes from: a file of this machine, or another machine.
     pub(crate) fn origin(&self, object: TitleIndex, counter: TitleIndex) -> Option<String> {
-        let is_here = self.state().network.is_some();
-        if is_here { tallymon::Host::origin(object, counter) } else { Some(self.system.clone()) }
+        if self.is_here() { tallymon::Host::origin(object, counter) } else { Some(self.system.clone()) }
     }
 
     /// Its row on the page of all machines, whose counters are sampled from now on.

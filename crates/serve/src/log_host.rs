@@ -43,6 +43,8 @@ pub(crate) struct LogHost {
     path: PathBuf,
     /// The file is ours, and is removed with this.
     is_upload: bool,
+    /// It was opened from the page, and can be closed there.
+    is_opened: bool,
     bytes: AtomicU64,
     read: BytesRead,
     state: Mutex<Stage>,
@@ -73,6 +75,7 @@ impl LogHost {
             name,
             path: path.to_path_buf(),
             is_upload: false,
+            is_opened: false,
             bytes: AtomicU64::new(std::fs::metadata(path).map_or(0, |about| about.len())),
             read: BytesRead::default(),
             state: Mutex::new(state),
@@ -92,6 +95,24 @@ impl LogHost {
         let mut log = LogHost::with(name, path, Stage::Opening);
         (log.is_upload, log.arrival) = (true, arrival);
         log
+    }
+
+    /// A log of this machine that the page opens.
+    pub(crate) fn opened(path: &Path) -> LogHost {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut log = LogHost::new(path, name);
+        log.is_opened = true;
+        log
+    }
+
+    /// Whether it is that of a path, opened from the page.
+    pub(crate) fn is_opened(&self, path: &Path) -> bool {
+        self.is_opened && self.path == path
+    }
+
+    /// Whether the page may close it.
+    pub(crate) fn is_closable(&self) -> bool {
+        self.is_upload || self.is_opened
     }
 
     /// A log that is open already.
@@ -248,6 +269,7 @@ impl LogHost {
     pub(crate) fn json(&self, id: &str) -> Value {
         let mut about = json!({
             "id": id, "kind": "log", "name": visible(&self.name), "upload": self.is_upload,
+            "closable": self.is_closable(),
             "bytes": self.bytes(),
         });
         let state = self.state().clone();

@@ -3,13 +3,17 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use hyper::StatusCode;
 use serde_json::{Value, json};
 use tallymon::core::visible::visible;
+use tallymon::registry::{RegistryError, Roots, Writer};
 use tallymon::sample::{Listener, Tick};
 use tallymon::{Health, Query, SourceInfo};
 use tallymon_monitor::model::{PROVIDERS_PATH, Provider, ProviderKind, objects, providers};
 
 use crate::chart::number;
+use crate::http::Refused;
+use crate::parameters::Parameters;
 
 /// The health of providers is sampled until nobody has asked for it for so long.
 const FORGOTTEN: Duration = Duration::from_secs(30);
@@ -98,7 +102,7 @@ impl ProviderList {
                 _ => "",
             };
             json!({
-                "name": visible(&row.name), "title": visible(title),
+                "name": visible(&row.name), "title": visible(title), "service": row.service().map(visible),
                 "kind": kind(row.kind), "state": state(row),
                 "reason": visible(&row.reason), "remedy": remedy, "last": row.last.map(number),
                 "average": row.average.map(number), "share": row.share.map(number),
@@ -111,6 +115,20 @@ impl ProviderList {
             "providers": self.rows.iter().map(one).collect::<Vec<_>>(),
         })
     }
+}
+
+/// Enables or disables the library of a service, `on` being 1 or 0, from the next sample on.
+pub(crate) fn enable(roots: Option<&Roots>, parameters: &Parameters) -> Result<Value, Refused> {
+    let none = || Refused::not_found("this server shows no providers of this machine that it could change");
+    let (service, on) = (parameters.needed("name")?, parameters.needed("on")?);
+    let is_on = match on {
+        "0" | "1" => on == "1",
+        _ => return Err(Refused::bad_request(format!("on={:?}: 0 or 1 is expected", visible(on)))),
+    };
+    let failed = |error: RegistryError| Refused::new(StatusCode::CONFLICT, visible(&error.to_string()));
+    let writer = Writer::of_service(roots.ok_or_else(none)?, None, service).map_err(failed)?;
+    writer.set_enabled(service, is_on).map_err(failed)?;
+    Ok(json!({}))
 }
 
 const fn kind(kind: ProviderKind) -> &'static str {

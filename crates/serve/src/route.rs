@@ -32,6 +32,7 @@ use crate::login::{Login, password_of};
 use crate::metrics::{self, Metrics, MetricsAccess, Selection};
 use crate::page::Page;
 use crate::parameters::{Parameters, language_of, language_of_browser};
+use crate::providers;
 use crate::profiles::{ProfilePage, Profiles};
 use crate::room::{self, Room, busy, while_wanted};
 use crate::scrape_format::ScrapeFormat;
@@ -333,10 +334,16 @@ impl Service {
         let mut without_cookie = request.headers().clone();
         without_cookie.remove(COOKIE);
         let is_by_token = self.gate.token_of(&without_cookie).is_ok();
-        access.may_control(is_by_token || request.headers().contains_key(ORIGIN))?;
-        let parameters = Parameters::of(request.uri())?;
         let Some(action) = Action::of(path) else { return Err(Refused::not_found("no such action")) };
-        let done = self.control.run(move |_| access.act(action, &parameters)).await?;
+        access.may_control(is_by_token || request.headers().contains_key(ORIGIN), action)?;
+        let parameters = Parameters::of(request.uri())?;
+        let (hub, roots) = (Arc::clone(&self.hub), self.local.events.clone());
+        let work = move |_: &Wanted| match action {
+            Action::Open => hub.open(access.newest_log(&parameters)?),
+            Action::Enable => providers::enable(roots.as_ref(), &parameters),
+            _ => access.act(action, &parameters),
+        };
+        let done = self.control.run(work).await?;
         Ok(json_answer(&done, request.headers()))
     }
 
@@ -492,7 +499,12 @@ impl Service {
             "/api/v1/rows" => self.rows(parameters),
             "/api/v1/sessions" => self.sessions()?.list(),
             "/api/v1/providers" => match host()? {
-                Host::Live(live) => Ok(live.providers().json(&live.names(language)?, true)),
+                Host::Live(live) => {
+                    let mut found = live.providers().json(&live.names(language)?, true);
+                    let may_change = self.local.sessions.as_ref().is_some_and(|sessions| sessions.control);
+                    found["control"] = json!(may_change && self.local.events.is_some() && live.is_here());
+                    Ok(found)
+                }
                 Host::Log(log, part) => {
                     let found = log.providers(part.as_deref(), parameters.time("time")?)?;
                     Ok(found.json(&log.info(part.as_deref(), language)?, false))
@@ -635,8 +647,10 @@ impl Service {
                 let words = format!("{} is still on its way", tallymon::core::visible::visible(&log.name));
                 Err(Refused::new(StatusCode::CONFLICT, words))
             }
-            Some(log) if log.is_upload() => {
-                self.uploads.give_back(log.bytes());
+            Some(log) if log.is_closable() => {
+                if log.is_upload() {
+                    self.uploads.give_back(log.bytes());
+                }
                 logs.remove(id);
                 Ok(())
             }

@@ -3,6 +3,7 @@
 //! The page can not make a session that runs a command, posts to an address, or chooses its folder: whoever
 //! has the token could then do whatever the user can.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use hyper::StatusCode;
@@ -45,11 +46,11 @@ impl SessionAccess {
     ///
     /// The cookie alone is not enough: every browser names the origin of a request that is not a GET, and one
     /// that did not would be stopped here.
-    pub(crate) fn may_control(&self, is_ours: bool) -> Result<(), Refused> {
+    pub(crate) fn may_control(&self, is_ours: bool, action: Action) -> Result<(), Refused> {
         let refused = |words: &str| Err(Refused::new(StatusCode::FORBIDDEN, words));
-        if !self.control {
+        if !self.control && action != Action::Open {
             return refused(
-                "this server only shows; 'tally serve --allow-control' starts and stops sessions",
+                "this server only shows; 'tally serve --allow-control' changes sessions and providers",
             );
         }
         if !is_ours {
@@ -60,6 +61,15 @@ impl SessionAccess {
         Ok(())
     }
 
+    /// The newest log of a session, with all that was recorded up to now.
+    pub(crate) fn newest_log(&self, parameters: &Parameters) -> Result<PathBuf, Refused> {
+        let name = session_name(parameters)?;
+        let logs = self.sessions.logs(name);
+        let logs = logs.map_err(|words| Refused::new(StatusCode::CONFLICT, visible(&words)))?;
+        let newest = logs.into_iter().next_back();
+        newest.ok_or_else(|| Refused::new(StatusCode::CONFLICT, format!("session {name:?} has no log yet")))
+    }
+
     /// Starts, stops or makes a session; what to say about it, and all sessions. It may take seconds.
     pub(crate) fn act(&self, action: Action, parameters: &Parameters) -> Result<Value, Refused> {
         let failed = |words: String| Refused::new(StatusCode::CONFLICT, visible(&words));
@@ -68,20 +78,28 @@ impl SessionAccess {
             let Estimate { bytes_an_hour, most_bytes } = estimate;
             return Ok(json!({ "bytesAnHour": bytes_an_hour, "mostBytes": most_bytes }));
         }
-        let name = parameters.needed("name")?;
-        if !is_session_name(name) {
-            return Err(Refused::bad_request(format!("{:?} is no name of a session", visible(name))));
-        }
+        let name = session_name(parameters)?;
         let done = match action {
             Action::Start => self.sessions.start(name).map(|()| String::new()),
             Action::Stop => self.sessions.stop(name).map(|()| String::new()),
-            Action::Make | Action::Estimate => self.sessions.create(&new_session(name, parameters)?),
+            Action::Delete => self.sessions.delete(name),
+            // The others are no actions of a session.
+            Action::Make | Action::Estimate | Action::Open | Action::Enable => self.sessions.create(&new_session(name, parameters)?),
         };
         let said = done.map_err(failed)?;
         let mut all = self.list()?;
         all["said"] = json!(visible(&said));
         Ok(all)
     }
+}
+
+/// The name of a session, which is no path to another file.
+fn session_name(parameters: &Parameters) -> Result<&str, Refused> {
+    let name = parameters.needed("name")?;
+    if is_session_name(name) {
+        return Ok(name);
+    }
+    Err(Refused::bad_request(format!("{:?} is no name of a session", visible(name))))
 }
 
 /// What a request does to a session.
@@ -92,6 +110,12 @@ pub(crate) enum Action {
     Make,
     /// Says how much a new one would write.
     Estimate,
+    /// Its logs stay.
+    Delete,
+    /// Shows its newest log.
+    Open,
+    /// Enables or disables the library of a provider.
+    Enable,
 }
 
 impl Action {
@@ -100,6 +124,9 @@ impl Action {
         match path {
             "/api/v1/sessions" => Some(Action::Make),
             "/api/v1/sessions/estimate" => Some(Action::Estimate),
+            "/api/v1/sessions/delete" => Some(Action::Delete),
+            "/api/v1/providers/enable" => Some(Action::Enable),
+            "/api/v1/sessions/open" => Some(Action::Open),
             "/api/v1/sessions/start" => Some(Action::Start),
             "/api/v1/sessions/stop" => Some(Action::Stop),
             _ => None,

@@ -16,7 +16,7 @@ export type LogClock = { zone: string | null; changes: [number, number][] };
 export type Host = {
   id: string; kind: "live" | "log"; name: string; state: "ready" | "opening" | "failed"; error?: string;
   interval?: number | null; first?: number | null; last?: number | null; records?: number; columns?: number;
-  format?: string; hosts?: string[]; damage?: number; bytes?: number; read?: number; upload?: boolean;
+  format?: string; hosts?: string[]; damage?: number; bytes?: number; read?: number; closable?: boolean;
   trouble?: string | null; clock?: LogClock;
   /** Of an upload on its way: what the page called it. */
   tag?: string;
@@ -78,9 +78,9 @@ export type Provider = {
   name: string; title: string; kind: "library" | "sharedMemory" | "builtIn" | "elsewhere"; reason: string; remedy: string;
   state: "healthy" | "degraded" | "failed" | "unsupported" | "notAsked" | "disabled" | null; last: number | null;
   average: number | null; share: number | null; collections: number | null; errors: number | null; late: number | null;
-  restarts: number | null;
+  restarts: number | null; service: string | null;
 };
-export type Providers = { reportsHealth: boolean; pending: boolean; providers: Provider[] };
+export type Providers = { reportsHealth: boolean; pending: boolean; control?: boolean; providers: Provider[] };
 export type Event = {
   time: number | null; source: string; id: number | null; level: string; message: string; repeated: number;
   others: number; held: number;

@@ -140,7 +140,7 @@ function Log({ log }: { log: Host }) {
           <label>{t("everyNth")} <input class="short" type="number" min={1} max={100000} value={every} onChange={(event) => setEvery(Math.max(1, Math.round(Number(event.currentTarget.value)) || 1))} /></label>
           {shown && <label class="check"><input type="checkbox" checked={cut} onChange={(event) => setCut(event.currentTarget.checked)} /> {t("onlyShownPart")}</label>}
           <a class="button" download href={address("convert", { host: log.id, format, every: every > 1 ? every : null, ...part })}>{t("download")}</a> </>}
-        {log.upload && !log.tag && <button onClick={() => { closeLog(log.id).then(loadHosts).catch(fail); }}>{t("close")}</button>}</p>
+        {log.closable && !log.tag && <button onClick={() => { closeLog(log.id).then(loadHosts).catch(fail); }}>{t("close")}</button>}</p>
     </section>
   );
 }

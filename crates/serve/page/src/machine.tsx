@@ -1,9 +1,10 @@
 // What belongs to this machine besides its counters: recording sessions, providers, events.
 import { signal, useSignal, useSignalEffect, type Signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
-import { act, ApiError, get, type Events, type Providers, type Session, type Sessions, type Value } from "./api";
+import { act, ApiError, get, type Events, type Provider, type Providers, type Session, type Sessions, type Value } from "./api";
 import { brief, bytes, moment, number } from "./format";
 import { hidden } from "./live";
+import { ready } from "./logs";
 import { cursor, fail, FORMATS, host, isLive, paths, said } from "./state";
 import { lang, named, t, type Word } from "./words";
 
@@ -68,6 +69,19 @@ function turn(one: Session): void {
   if (confirm(`${t(word)}: ${one.name}?`)) void change(`sessions/${word}`, { name: one.name });
 }
 
+function drop(one: Session): void {
+  if (starts(one) && confirm(`${t("remove")}: ${one.name}?`)) void change("sessions/delete", { name: one.name });
+}
+
+/** Shows the newest log of a session. */
+const show = (one: Session) => void act<{ id: string }>("sessions/open", { name: one.name }).then(({ id }) => ready(id)).catch(fail);
+
+/** Enables or disables the library of a provider. */
+const enable = (one: Provider) => {
+  const on = one.state === "disabled";
+  if (confirm(`${t(on ? "enable" : "disable")}: ${one.title}?`)) void act("providers/enable", { name: one.service, on: on ? 1 : 0 }).catch(fail);
+};
+
 /** The keys of these screens; true if it was one. */
 export function machineKey(key: string): boolean {
   const own = sessions.value.answer;
@@ -75,6 +89,7 @@ export function machineKey(key: string): boolean {
   if (!own?.control || busy.value) return false;
   if (key === "n") making.value = !making.value;
   else if (key === "s" && one) turn(one);
+  else if (key === "d" && one) drop(one);
   else return false;
   return true;
 }
@@ -100,7 +115,9 @@ export function Sessions() {
             <td><State word={STATE[each.state]} name={each.state} /></td><td>{each.file?.split(/[\\/]/).pop() ?? "–"}</td>
             <td class="num">{number(each.interval)} s</td><td class="num">{bytes(each.bytes)}</td><td class="num">{number(each.records)}</td>
             <td class={each.errors > 0 ? "num bad" : "num"}>{number(each.errors)}</td><td class="num">{number(each.alerts)}</td><td class="num">{moment(each.last, null)}</td>
-            <td>{own.control && <button disabled={busy.value} onClick={() => turn(each)} aria-label={`${t(starts(each) ? "start" : "stop")}: ${each.name}`}>{t(starts(each) ? "start" : "stop")}</button>}</td>
+            <td class="tools">{each.logs > 0 && <button onClick={() => show(each)} aria-label={`${t("show")}: ${each.name}`}>{t("show")}</button>}
+              {own.control && starts(each) && <button disabled={busy.value} onClick={() => drop(each)} aria-label={`${t("remove")}: ${each.name}`}>{t("remove")}</button>}
+              {own.control && <button disabled={busy.value} onClick={() => turn(each)} aria-label={`${t(starts(each) ? "start" : "stop")}: ${each.name}`}>{t(starts(each) ? "start" : "stop")}</button>}</td>
           </tr>))}</tbody>
       </table></div>}
       {one && <section class="panel"><h2>{one.name}</h2>
@@ -172,7 +189,8 @@ export function Providers() {
         <tbody>{shown.map((one) => (
           <tr key={one.name}>
             <th scope="row">{named(one.title, one.name)}{one.reason && <div class="soft">{one.reason}{one.remedy && ` – ${one.remedy}`}</div>}</th>
-            <td>{one.state ? <State word={one.state === "failed" ? "broken" : one.state} name={one.state} /> : "–"}</td><td class="num">{t(one.kind)}</td>
+            <td>{one.state ? <State word={one.state === "failed" ? "broken" : one.state} name={one.state} /> : "–"}
+              {own.control && one.service && <button class="small" onClick={() => enable(one)} aria-label={`${t(one.state === "disabled" ? "enable" : "disable")}: ${one.title}`}>{t(one.state === "disabled" ? "enable" : "disable")}</button>}</td><td class="num">{t(one.kind)}</td>
             <td class="num">{brief(one.last)}</td><td class="num">{brief(one.average)}</td><td class="num">{one.share === null ? "–" : `${number(one.share)} %`}</td>
             {[one.collections, one.errors, one.late, one.restarts].map((count) => <td class="num">{number(count)}</td>)}
           </tr>))}</tbody>

@@ -91,6 +91,9 @@ fn every_answer_is_as_described() {
             | "/api/v1/settings"
             | "/api/v1/stream"
             | "/api/v1/sessions/estimate"
+            | "/api/v1/sessions/delete"
+            | "/api/v1/sessions/open"
+            | "/api/v1/providers/enable"
             | "/api/v1/sessions/start"
             | "/api/v1/sessions/stop" => {
                 continue;

@@ -10,7 +10,7 @@ use tallymon::core::time::FileTime;
 use tallymon::events::EventLog;
 use tallymon::library::event::{ALERT_BEGAN, COLLECT_FAILED, Event};
 use tallymon::record::session::{Alert, Limit};
-use tallymon::registry::Roots;
+use tallymon::registry::{Installed, Roots, Service, Writer};
 use tallymon_monitor::sessions::{Estimate, NewSession, Session, SessionState, Sessions};
 use tallymon_serve::{Options, SessionAccess};
 use tallymon_testkit::{Scratch, attack};
@@ -102,8 +102,10 @@ impl Sessions for Kept {
         Ok(Estimate { bytes_an_hour: 73_000.0, most_bytes })
     }
 
-    fn delete(&self, _name: &str) -> Result<String, String> {
-        Err("a page deletes nothing".into())
+    fn delete(&self, name: &str) -> Result<String, String> {
+        self.1.lock().unwrap().push(format!("{name}: deleted"));
+        self.0.lock().unwrap().retain(|session| session.name != name);
+        Ok(format!("session {name:?} is gone"))
     }
 
     fn start(&self, name: &str) -> Result<(), String> {
@@ -114,8 +116,10 @@ impl Sessions for Kept {
         self.set(name, SessionState::Stopped)
     }
 
-    fn logs(&self, _name: &str) -> Result<Vec<PathBuf>, String> {
-        Ok(Vec::new())
+    fn logs(&self, name: &str) -> Result<Vec<PathBuf>, String> {
+        let sessions = self.0.lock().unwrap();
+        let log = sessions.iter().find(|session| session.name == name).and_then(|session| session.log.clone());
+        Ok(log.into_iter().filter(|log| log.exists()).collect())
     }
 }
 
@@ -279,6 +283,59 @@ fn allowed_control_starts_stops_and_makes_sessions() {
 }
 
 #[test]
+fn the_log_of_a_session_is_shown_and_a_session_is_deleted() {
+    let scratch = Scratch::new();
+    let kept = Kept::new();
+    kept.0.lock().unwrap()[1].log = Some(log(&scratch));
+    // Looking needs no control.
+    let server = Running::with(machine(&kept, &scratch, false, &[]));
+    let post = |server: &Running, target: &str| {
+        let reply = server.send(&format!("{}Content-Length: 0\r\n\r\n", server.head("POST", target)));
+        (reply.status, serde_json::from_slice::<Value>(&reply.body).unwrap())
+    };
+    for _ in 0..2 {
+        // A session that goes on is read anew, and is one log still.
+        assert_eq!(post(&server, "/api/v1/sessions/open?name=night"), (200, json!({ "id": "log1" })));
+        let hosts = server.wait("/api/v1/hosts", |hosts| hosts[1]["state"] == "ready");
+        assert_eq!((&hosts[1]["name"], &hosts[1]["closable"]), (&"day.csv".into(), &true.into()));
+        assert_eq!(hosts.as_array().unwrap().len(), 2);
+    }
+    let (status, error) = post(&server, "/api/v1/sessions/open?name=disk");
+    assert_eq!((status, &error["error"]), (409, &"session \"disk\" has no log yet".into()));
+    let closed = server.send(&format!("{}\r\n", server.head("DELETE", "/api/v1/logs?id=log1")));
+    assert_eq!((closed.status, server.get("/api/v1/hosts").as_array().unwrap().len()), (200, 1));
+    // The file is that of the session, and stays.
+    assert!(log(&scratch).exists());
+    let server = Running::with(machine(&kept, &scratch, true, &[]));
+    let (status, all) = post(&server, "/api/v1/sessions/delete?name=night");
+    assert_eq!((status, &all["said"]), (200, &"session \"night\" is gone".into()));
+    assert_eq!(all["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!(kept.done(), ["night: deleted"]);
+}
+
+#[test]
+fn a_library_is_disabled_and_enabled() {
+    let scratch = Scratch::new();
+    let roots = Roots::in_folder(&scratch.join("root"));
+    let writer = Writer::open(&roots, None).unwrap();
+    writer.register(&[Service { name: "Gadgets".into(), ..Service::default() }]).unwrap();
+    let is_disabled = || Installed::read_what_is_whole(&roots).0.services().next().unwrap().1.disabled;
+    let server = Running::with(machine(&Kept::new(), &scratch, true, &[]));
+    let post = |on: u8| {
+        let target = format!("/api/v1/providers/enable?name=Gadgets&on={on}");
+        server.send(&format!("{}Content-Length: 0\r\n\r\n", server.head("POST", &target))).status
+    };
+    assert_eq!((post(0), is_disabled()), (200, true));
+    assert_eq!((post(1), is_disabled()), (200, false));
+    let reply = server.send(&format!(
+        "{}Content-Length: 0\r\n\r\n",
+        server.head("POST", "/api/v1/providers/enable?name=Nobody&on=0")
+    ));
+    assert!(reply.status == 409 && reply.text().contains("Nobody"), "{}", reply.text());
+    assert_eq!(server.get("/api/v1/providers")["control"], true);
+}
+
+#[test]
 fn attack_on_recording_sessions() {
     let scratch = Scratch::new();
     let kept = Kept::new();
@@ -287,6 +344,8 @@ fn attack_on_recording_sessions() {
         "sessions/start?name=night",
         "sessions?name=x&path=%5CSystem%5CProcesses",
         "sessions/estimate?path=%5CSystem%5CProcesses",
+        "sessions/delete?name=night",
+        "providers/enable?name=x&on=0",
     ];
     let post = |server: &Running, target: &str, more: &str| {
         let head = format!("POST /api/v1/{target} HTTP/1.1\r\nHost: {}\r\n{more}", server.at);
@@ -339,18 +398,20 @@ fn attack_on_recording_sessions() {
         "sessions/stop?name=..",
         "sessions/stop?name=a%00b",
         "sessions/stop",
+        "sessions/delete?name=../x",
+        "sessions/open?name=../x",
+        "providers/enable?name=x&on=2",
     ] {
         assert_eq!(post(&server, target, &owner).status, 400, "{target}");
     }
-    assert_eq!(post(&server, "sessions/delete?name=night", &owner).status, 405);
     assert_eq!(kept.done(), Vec::<String>::new());
     // The page itself may.
     let reply = post(&server, "sessions/stop?name=night", &format!("{cookie}Origin: http://{at}\r\n"));
     assert_eq!((reply.status, kept.done().len()), (200, 1));
     attack(
         "pages",
-        "start, stop or make recording sessions: without the right, from another site, with a command, \
-         a folder or the name of another file",
+        "start, stop, make or delete recording sessions, switch providers: without the right, from another site, \
+         with a command, a folder or the name of another file",
         "refused without --allow-control; with it the cookie needs the Origin of this page; a session of \
          the page runs no command and chooses no folder",
     );
