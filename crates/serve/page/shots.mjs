@@ -456,6 +456,35 @@ async function lookAtProperties(page) {
   if (await color(0) !== before) faults.push("the line does not get its colour back");
 }
 
+/** A line has a threshold: a value above it is an alert, which the chart, the legend and a list show. */
+async function lookAtThresholds(page) {
+  const row = page.locator("table.legend tbody tr", { hasText: "Available Bytes" }).first();
+  await row.getByRole("button").first().click();
+  await page.keyboard.press("p");
+  const dialog = page.getByRole("dialog", { name: "Properties" });
+  await dialog.getByLabel("Alert above").fill("1000");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  await page.locator(".alerts tr", { hasText: "began" }).filter({ hasText: "Available Bytes" }).first().waitFor();
+  await row.locator("td.num.bad").waitFor();
+  await page.waitForFunction(() => /style=[^&]*%7E1000\+/.test(location.hash));
+  await look(page, "alerts");
+  await page.locator(".alerts button").first().click();
+  await page.waitForFunction(() => location.hash.includes("at="));
+  const saved = await page.evaluate(async (href) => (await fetch(href)).text(), await page.locator(".toolbar a.button", { hasText: "Save view" }).getAttribute("href"));
+  if (!saved.includes("threshold = 1000.0")) faults.push(`the saved view has no threshold: ${saved}`);
+  await page.keyboard.press("p");
+  await dialog.getByLabel("Alert above").fill("1e15");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Escape");
+  await page.locator(".alerts").waitFor({ state: "detached" });
+  await page.keyboard.press("p");
+  await dialog.getByRole("button", { name: "Reset" }).click();
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => !location.hash.includes("style="));
+}
+
 /** The table of instances: sorted by a counter, filtered, at the time of the cursor. */
 async function lookAtInstances(page) {
   const before = page.url();
@@ -637,6 +666,7 @@ await page.getByRole("button", { name: "Available Bytes" }).first().waitFor();
 
 await lookAtProperties(page);
 await lookAtSavedLines(page);
+await lookAtThresholds(page);
 await lookAtNames(page);
 await lookAtInstances(page);
 await lookAtSettings(page);

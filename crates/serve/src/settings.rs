@@ -64,7 +64,6 @@ fn shown(settings: &Settings) -> Value {
     let parts = [
         ("title", picture.is_some_and(|picture| !picture.title.is_empty())),
         ("label", picture.is_some_and(|picture| !picture.label.is_empty())),
-        ("threshold", settings.looks.iter().any(|(_, look)| look.threshold.is_some())),
         ("alert", !settings.alerts.is_empty()),
         ("overview", settings.overview.is_some()),
         ("columns", settings.columns.is_some()),
@@ -91,16 +90,17 @@ fn line_of(path: &str, look: &Look, place: usize) -> Value {
         let dashes = look.pattern.unwrap_or(colour) % DASHES.len();
         dashes.saturating_mul(COLOURS.len()).saturating_add(colour % COLOURS.len())
     });
-    json!({ "path": path, "power": power, "colour": colour, "width": look.width, "hidden": look.hidden })
+    json!({ "path": path, "power": power, "colour": colour, "width": look.width, "hidden": look.hidden,
+            "threshold": look.threshold })
 }
 
-/// A line as the page writes it: `POWER~COLOUR~WIDTH~HIDDEN PATH`, each of the four empty where nothing was
-/// chosen.
+/// A line as the page writes it: `POWER~COLOUR~WIDTH~HIDDEN~THRESHOLD PATH`, each of the five empty where nothing
+/// was chosen; the last one may be missing.
 fn line(text: &str) -> Option<(String, Look)> {
     let (look, path) = text.split_once(' ')?;
     let mut parts = look.split('~');
     let mut part = || parts.next().filter(|part| !part.is_empty());
-    let (power, colour, width, hidden) = (part(), part(), part(), part());
+    let (power, colour, width, hidden, threshold) = (part(), part(), part(), part(), part());
     let number = |text: Option<&str>| text.map(|text| text.parse::<i32>().ok()).map_or(Some(None), |one| Some(Some(one?)));
     let colour = number(colour)?.map(usize::try_from).transpose().ok()?;
     let width = number(width)?.map_or(Ok(1), u8::try_from).ok()?;
@@ -111,7 +111,7 @@ fn line(text: &str) -> Option<(String, Look)> {
         colour: colour.map(|colour| colour % COLOURS.len()),
         pattern: colour.map(|colour| colour / COLOURS.len() % DASHES.len()),
         width: width.clamp(1, MOST_WIDTH),
-        threshold: None,
+        threshold: threshold.map(str::parse).transpose().ok()?.filter(|value: &f64| value.is_finite()),
     };
     Some((path.to_owned(), look))
 }
@@ -132,7 +132,7 @@ pub(crate) fn save(parameters: &Parameters) -> Result<String, Refused> {
         Refused::bad_request(format!("{name}={:?}: {form} is expected", visible(text)))
     };
     let looks = parameters.all("line").map(|text| {
-        line(text).ok_or_else(|| bad("line", text, "POWER~COLOUR~WIDTH~HIDDEN PATH, as 0~3~2~ PATH,"))
+        line(text).ok_or_else(|| bad("line", text, "POWER~COLOUR~WIDTH~HIDDEN~THRESHOLD PATH, as 0~3~2~~80 PATH,"))
     });
     let picture = parameters.text("axis").map(|text| {
         let axis = axis(text).ok_or_else(|| bad("axis", text, "LOW~HIGH, as 0~100,"))?;
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn what_is_saved_is_shown_again() {
         let uri = "/?path=%5CA(b'c)%5CD%20%22e%22&path=%5CF%5CG&view=values&seconds=300&sweep=0&axis=-5~2500\
-                   &line=-3~12~4~1%20%5CF%5CG&line=~0~~%20%5CA(b'c)%5CD%20%22e%22"
+                   &line=-3~12~4~1~80.5%20%5CF%5CG&line=~0~~%20%5CA(b'c)%5CD%20%22e%22"
             .parse()
             .unwrap();
         let text = save(&Parameters::of(&uri).unwrap()).unwrap();
@@ -167,8 +167,8 @@ mod tests {
             "counters": ["\\A(b'c)\\D \"e\"", "\\F\\G"], "view": "values", "seconds": 300.0, "sweep": false,
             "axis": [-5.0, 2500.0],
             "lines": [
-                { "path": "\\F\\G", "power": -3, "colour": 12, "width": 4, "hidden": true },
-                { "path": "\\A(b'c)\\D \"e\"", "power": null, "colour": 0, "width": 1, "hidden": false },
+                { "path": "\\F\\G", "power": -3, "colour": 12, "width": 4, "hidden": true, "threshold": 80.5 },
+                { "path": "\\A(b'c)\\D \"e\"", "power": null, "colour": 0, "width": 1, "hidden": false, "threshold": null },
             ],
             "leftOut": [],
         });
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn lines_that_are_none_are_refused() {
-        for target in ["line=", "line=x", "line=a~~~%20p", "line=~-1~~%20p", "line=~~999~%20p", "axis=1", "axis=5~5"] {
+        for target in ["line=", "line=x", "line=a~~~%20p", "line=~-1~~%20p", "line=~~999~%20p", "line=~~~~x%20p", "axis=1", "axis=5~5"] {
             let uri = format!("/?path=p&{target}").parse().unwrap();
             let refused = save(&Parameters::of(&uri).unwrap()).unwrap_err();
             assert!(refused.words.contains("is expected"), "{target}: {}", refused.words);
@@ -208,7 +208,7 @@ mod tests {
         let text = "counters = ['\\A\\B']\nview = 'split'\ntitle = 'x'\n[[line]]\npath = '\\A\\B'\n\
                     hidden = true\nthreshold = 5\n";
         let shown = shown(&Settings::parse(text).unwrap());
-        assert_eq!((&shown["leftOut"], &shown["view"]), (&json!(["title", "threshold"]), &json!("split")));
-        assert_eq!(shown["lines"][0]["hidden"], true);
+        assert_eq!((&shown["leftOut"], &shown["view"]), (&json!(["title"]), &json!("split")));
+        assert_eq!((&shown["lines"][0]["hidden"], &shown["lines"][0]["threshold"]), (&json!(true), &json!(5.0)));
     }
 }

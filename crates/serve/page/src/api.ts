@@ -167,7 +167,7 @@ export async function upload(file: File, tag: string, progress: (share: number) 
 
 /** What a settings file shows: one of the monitor, or a view of Windows' Performance Monitor. */
 export type Settings = { counters: string[]; view: string | null; seconds: number | null; sweep: boolean | null; leftOut: string[]; axis: [number, number] | null;
-  lines: { path: string; power: number | null; colour: number | null; width: number; hidden: boolean }[] };
+  lines: { path: string; power: number | null; colour: number | null; width: number; hidden: boolean; threshold: number | null }[] };
 export async function openSettings(file: File): Promise<Settings> {
   return read(await fetch(address("settings", { name: file.name }), { method: "POST", body: file }));
 }

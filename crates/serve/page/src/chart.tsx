@@ -138,7 +138,7 @@ export function Chart(props: Props) {
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
-    const made = new Plot(element, (context, one) => { drawNotes(context, one); drawMarks(context, one); });
+    const made = new Plot(element, (context, one) => { drawNotes(context, one); drawMarks(context, one); drawThresholds(context, one); });
     plot.current = made;
     for (const part of ["cursor", "level", "select", "dots"]) {
       const own = document.createElement("div");
@@ -185,6 +185,26 @@ export function Chart(props: Props) {
       context.fillText(` ${note.text} `, x, top + 12 * fine);
       context.restore();
     }
+  };
+
+  /** A line at the value above which a series is an alert; in a stack it would stand for nothing. */
+  const drawThresholds = (context: CanvasRenderingContext2D, one: Plot) => {
+    const { looks = [], powers, colours, view: shown } = now.current;
+    if (shown === "stacked") return;
+    const { left, top, width, height, fine } = one.frame;
+    looks.forEach((look, nth) => {
+      if (look?.threshold === undefined || look.hidden) return;
+      const y = one.yOf(look.threshold * 10 ** (powers[nth] ?? 0));
+      if (y < top || y > top + height) return;
+      context.save();
+      context.strokeStyle = colour(colours?.[nth] ?? nth);
+      context.setLineDash([2 * fine, 4 * fine]);
+      context.beginPath();
+      context.moveTo(left, y);
+      context.lineTo(left + width, y);
+      context.stroke();
+      context.restore();
+    });
   };
 
   const drawMarks = (context: CanvasRenderingContext2D, one: Plot) => {

@@ -19,7 +19,7 @@ async function openView(file: File): Promise<void> {
     if (seconds !== null) span.value = Math.min(3600, Math.max(10, Math.round(seconds)));
     if (sweeps !== null) sweep.value = sweeps;
     [range.value, chosen.value, axis.value] = [null, null, ends];
-    styles.value = Object.fromEntries(lines.map(({ path, power, colour, width, hidden }) => [path, { power: power ?? undefined, colour: colour ?? undefined, width, hidden }]));
+    styles.value = Object.fromEntries(lines.map(({ path, power, colour, width, hidden, threshold }) => [path, { power: power ?? undefined, colour: colour ?? undefined, width, hidden, threshold: threshold ?? undefined }]));
     notice.value = leftOut.length > 0 ? `${file.name}: ${t("leftOut")}: ${leftOut.join(", ")}` : null;
   });
   show("monitor");

@@ -113,6 +113,7 @@ export function Monitor() {
       {view.value === "values" && <Values shown={shown} lines={lines.value} />}
       {view.value === "table" && <Instances shown={shown} lines={lines.value} />}
       <Marks marks={marks} />
+      <Alerts shown={shown} />
       <ValueBar shown={shown} line={lines.value[nth]} />
       <Legend shown={shown} lines={lines.value} powers={powers} nth={nth} colours={colours} />
       {notes.value.length > 0 && <ul class="notes">{notes.value.map((one) => (
@@ -164,6 +165,34 @@ function Toolbar({ live }: { live: boolean }) {
   );
 }
 
+/** The most alerts that are listed. */
+const MOST_ALERTS = 50;
+
+/** When lines rose above their thresholds, and fell below them, in the time that is shown: the newest first. */
+function Alerts({ shown }: { shown: Data }) {
+  const found: { time: number; begins: boolean; nth: number; value: number }[] = [];
+  shown.series.forEach((one, nth) => {
+    const threshold = styleOf(one)?.threshold;
+    if (threshold === undefined) return;
+    let isOver = false;
+    one.values.forEach((value, row) => {
+      if (value == null || value > threshold === isOver) return;
+      isOver = !isOver;
+      found.push({ time: shown.times[row], begins: isOver, nth, value });
+    });
+  });
+  if (found.length === 0) return null;
+  found.sort((one, other) => other.time - one.time);
+  return (
+    <section class="panel alerts"><h2>{t("alerts")}: {number(found.length)}</h2><div class="scroll"><table><tbody>{found.slice(0, MOST_ALERTS).map(({ time, begins, nth, value }) => {
+      const { path, counter, instance, unit } = shown.series[nth];
+      return (
+        <tr key={`${time} ${nth}`}><td><button class="link" onClick={() => { cursor.value = time; chosen.value = path; }}>{moment(time)}</button></td><td class={begins ? "bad" : ""}>{t(begins ? "alertBegan" : "alertEnded")}</td>
+          <td>{counter} {instance ?? ""}</td><td class="num">{number(value)} {unit}</td></tr>);
+    })}</tbody></table></div></section>
+  );
+}
+
 function ValueBar({ shown, line }: { shown: Data; line: Statistics | undefined }) {
   const seconds = shown.times.length > 1 ? (shown.times[shown.times.length - 1] - shown.times[0]) / 1000 : 0;
   const at = cursor.value;
@@ -209,7 +238,7 @@ function Legend({ shown, lines, powers, nth, colours }: Shown) {
           <td><button class="link" aria-pressed={which === nth} onClick={() => { chosen.value = one.path; }}>{one.counter}</button>
             {one.partial && <div class="soft">{lacks(one.partial)}</div>}{one.missing && <div class="bad">{one.missing}</div>}</td>
           <td>{one.instance ?? "---"}</td><td>{one.parent ?? "---"}</td><td>{one.object}</td>
-          <td class="num">{one.ended ? <span class="soft">{t("ended")} {clock(one.ended)}</span> : <>{one.partial && "≈ "}{number(lines[which]?.last)} {one.unit}</>}</td><td class="num">{number(lines[which]?.max)}</td>
+          <td class={`num ${(lines[which]?.last ?? 0) > (styleOf(one)?.threshold ?? Infinity) ? "bad" : ""}`}>{one.ended ? <span class="soft">{t("ended")} {clock(one.ended)}</span> : <>{one.partial && "≈ "}{number(lines[which]?.last)} {one.unit}</>}</td><td class="num">{number(lines[which]?.max)}</td>
           <td class="tools">{!inReport && <>
             <button class="small" aria-label={`${t("explain")}: ${one.counter}`} onClick={(event) => { event.stopPropagation(); explain(one.path); }}>?</button>
             <button class="small" aria-label={`${t("remove")}: ${one.counter} ${one.instance ?? ""}`} onClick={(event) => {

@@ -55,6 +55,7 @@ export function Properties({ shown, powers, nth, colours }: { shown: Data; power
           onInput={(event) => set({ colour: Number(event.currentTarget.value) })} /></label>
         <label>{t("width")} <select value={String(own.width ?? 1)} onChange={(event) => set({ width: Number(event.currentTarget.value) })}>
           {WIDTHS.map((each) => <option>{each}</option>)}</select></label>
+        <label>{t("threshold")} <input type="number" step="any" value={own.threshold ?? ""} onChange={({ currentTarget: { value } }) => set({ threshold: value === "" ? undefined : Number(value) })} /></label>
         <label class="check"><input type="checkbox" checked={!own.hidden} onChange={(event) => set({ hidden: !event.currentTarget.checked })} /> {t("visible")}</label>
         <button onClick={reset}>{t("reset")}</button>
       </fieldset>}

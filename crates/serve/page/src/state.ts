@@ -25,8 +25,9 @@ export const range = signal<[number, number] | null>(null);
 export const frozen = signal(false);
 export const chosen = signal<string | null>(null);
 export const highlight = signal(false);
-/** How a line looks, as far as it was chosen: the power of ten of its scale, the number of its colour, its width. */
-export type Style = { power?: number; colour?: number; width?: number; hidden?: boolean };
+/** How a line looks, as far as it was chosen: the power of ten of its scale, the number of its colour, its width,
+    and the value above which it is an alert. */
+export type Style = { power?: number; colour?: number; width?: number; hidden?: boolean; threshold?: number };
 export const styles = signal<Record<string, Style>>({});
 /** The least and the largest value of the vertical axis; those that fit if there are none. */
 export const axis = signal<[number, number] | null>(null);
@@ -36,12 +37,12 @@ export const styleOf = (one: { path: string; asked: string }): Style | undefined
 export const MOST_STYLES = 64;
 /** Eight colours, each with six patterns of dashes, as in the terminal. */
 export const LOOKS = 48;
-/** A style in few letters: power, colour, width, whether it is hidden. */
-export const written = ({ power, colour, width, hidden }: Style) => [power, colour, width, hidden ? 1 : undefined].map((one) => one ?? "").join("~");
+/** A style in few letters: power, colour, width, whether it is hidden, threshold. */
+export const written = ({ power, colour, width, hidden, threshold }: Style) => [power, colour, width, hidden ? 1 : undefined, ...(threshold === undefined ? [] : [threshold])].map((one) => one ?? "").join("~");
 function readStyle(text: string): Style {
-  const [power, colour, width, hidden] = text.split("~").map((one) => (one === "" || !Number.isInteger(Number(one)) ? undefined : Number(one)));
-  const within = (one: number | undefined, least: number, most: number) => (one !== undefined && one >= least && one <= most ? one : undefined);
-  return { power: within(power, -9, 9), colour: within(colour, 0, LOOKS - 1), width: within(width, 1, 5), hidden: hidden === 1 };
+  const [power, colour, width, hidden, threshold] = text.split("~").map((one) => (one === "" || !Number.isFinite(Number(one)) ? undefined : Number(one)));
+  const within = (one: number | undefined, least: number, most: number) => (one !== undefined && Number.isInteger(one) && one >= least && one <= most ? one : undefined);
+  return { power: within(power, -9, 9), colour: within(colour, 0, LOOKS - 1), width: within(width, 1, 5), hidden: hidden === 1, threshold };
 }
 /** A remark at a time of the chart. */
 export type Note = { time: number; text: string };

@@ -253,6 +253,7 @@ const TABLE = {
   axis: ["Vertical axis", "세로축", "縦軸", "Вертикальная ось"],
   colour: ["Colour", "색", "色", "Цвет"],
   width: ["Width", "굵기", "太さ", "Толщина"],
+  threshold: ["Alert above", "경고 기준값", "しきい値", "Порог тревоги"],
   visible: ["Visible", "표시", "表示する", "Видна"],
   reset: ["Reset", "초기화", "元に戻す", "Сбросить"],
   preview: ["Preview", "미리 보기", "プレビュー", "Просмотр"],
