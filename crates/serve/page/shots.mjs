@@ -803,6 +803,17 @@ if (log) {
   await page.waitForFunction(() => document.querySelector(".host select")?.value.startsWith("log"));
   await rowsIn(page, 1);
   await look(page, "log");
+  // All rows of the chart are in the table of values, a page at a time.
+  await page.locator("details.table summary").click();
+  await page.locator("details.table tbody tr").nth(49).waitFor();
+  const times = () => page.locator("details.table tbody th").allInnerTexts();
+  const newestTimes = await times();
+  await page.getByRole("button", { name: "Earlier", exact: true }).click();
+  await page.locator("details.table p", { hasText: /^Later Earlier 2 of \d+$/ }).waitFor();
+  const earlierTimes = await times();
+  if (newestTimes.length !== 50 || earlierTimes.length !== 50 || newestTimes.some((time) => earlierTimes.includes(time))) faults.push(`pages of ${newestTimes.length} and ${earlierTimes.length} values`);
+  await page.getByRole("button", { name: "Later", exact: true }).click();
+  await page.locator("details.table summary").click();
   await page.getByRole("button", { name: "Logs", exact: true }).click();
   await page.getByRole("button", { name: "Show", exact: true }).first().waitFor();
   await page.getByRole("button", { name: "Gaps" }).first().click();

@@ -385,15 +385,20 @@ function Causes() {
   );
 }
 
+/** The rows of a page of the table of values. */
+const ROWS = 50;
+
 /** The same values for those who can not see the chart: the newest rows first. */
 function Table({ shown: all }: { shown: Data }) {
   const [open, setOpen] = useState(false);
+  const [wanted, setPage] = useState(0);
   const shown = { ...all, series: all.series.slice(0, MOST_ROWS) };
-  const most = 50;
-  const step = Math.max(1, Math.ceil(shown.times.length / most));
-  const rows = shown.times.map((_, nth) => nth).reverse().filter((_, nth) => nth % step === 0);
+  const count = Math.max(1, Math.ceil(shown.times.length / ROWS));
+  const page = Math.min(wanted, count - 1);
+  const rows = shown.times.map((_, nth) => nth).reverse().slice(page * ROWS, (page + 1) * ROWS);
   return (
     <details class="table" onToggle={(event) => setOpen(event.currentTarget.open)}><summary>{t("data")}</summary>
+      {open && count > 1 && <p><button disabled={page === 0} onClick={() => setPage(page - 1)}>{t("later")}</button> <button disabled={page === count - 1} onClick={() => setPage(page + 1)}>{t("earlier")}</button> {number(page + 1)} {t("of")} {number(count)}</p>}
       {open && <div class="scroll" tabIndex={0} role="region" aria-label={t("data")}><table>
         <thead><tr><th>{t("time")}</th>{shown.series.map((one) => <th class="num">{one.counter} {one.instance ?? ""}</th>)}</tr></thead>
         <tbody>{rows.map((nth) => (

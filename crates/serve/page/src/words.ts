@@ -167,6 +167,8 @@ const TABLE = {
   selection: ["Selection", "선택 영역", "選択範囲", "Выделение"],
   who: ["Who caused it?", "원인은?", "原因は？", "Кто виноват?"],
   causes: ["Largest at", "가장 큰 항목:", "最大:", "Наибольшие на"],
+  earlier: ["Earlier", "이전", "前へ", "Раньше"],
+  later: ["Later", "이후", "次へ", "Позже"],
   data: ["Values as a table", "표로 보기", "表で表示", "Значения таблицей"],
   none: ["No counters yet.", "아직 카운터가 없습니다.", "カウンターはまだありません。", "Счётчиков пока нет."],
   waiting: ["Waiting for the first samples …", "첫 샘플을 기다리는 중 …", "最初のサンプルを待っています…", "Ожидание первых замеров …"],
