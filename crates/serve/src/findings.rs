@@ -24,8 +24,8 @@ const MOST_DETAILS: usize = 5;
 /// How often a history that goes on is looked through, at most.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Findings of a history that goes on: one request at a time looks it through, and all others get at once what
-/// is known.
+/// Findings of a history that goes on: one request at a time looks it through, and all others get at once
+/// what is known.
 #[derive(Debug, Default)]
 pub(crate) struct Looks(Mutex<Found>);
 

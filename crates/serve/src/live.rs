@@ -28,7 +28,7 @@ use tokio::sync::watch;
 use crate::chart::{Chart, Range, SeriesInfo};
 use crate::findings::{self, Looks};
 use crate::http::Refused;
-use crate::live_state::{Demand, State, overview_of, summary_of};
+use crate::live_state::{Demand, LiveRow, NewRows, State, overview_of, summary_of};
 use crate::providers::{ProviderList, ProviderWatch};
 use crate::upload::{Temporary, Uploads};
 
@@ -243,8 +243,7 @@ impl Live {
         let next = state.monitor.next();
         let series = state.series_of(paths);
         let is_known = known.is_some_and(|known| {
-            known.len() == series.len()
-                && known.iter().zip(&series).all(|(known, now)| known.is_of(now))
+            known.len() == series.len() && known.iter().zip(&series).all(|(known, now)| known.is_of(now))
         });
         let first = after.max(state.monitor.rows().start);
         let most = MOST_VALUES.checked_div(series.len()).unwrap_or(MOST_ROWS).clamp(1, MOST_ROWS);
@@ -299,8 +298,8 @@ impl Live {
         self.found.known_or_look(language).err()
     }
 
-    /// What is wrong in the history of the chart's counters and of the overview's. Two files of `uploads` have
-    /// it meanwhile. One request looks; all others get what is known, see [`Live::known_findings`].
+    /// What is wrong in the history of the chart's counters and of the overview's. Two files of `uploads`
+    /// have it meanwhile. One request looks; all others get what is known, see [`Live::known_findings`].
     pub(crate) fn findings(
         &self,
         uploads: &Arc<Uploads>,
@@ -473,30 +472,6 @@ impl Live {
         drop(state);
         self.news.send_replace(next);
     }
-}
-
-/// Rows that came, see [`Live::rows`].
-#[derive(Debug)]
-pub(crate) struct NewRows {
-    /// The series of the values, unless these are the known ones.
-    pub(crate) series: Option<Vec<SeriesInfo>>,
-    /// The rows, oldest first.
-    pub(crate) rows: Vec<LiveRow>,
-    /// Number of the row that comes next.
-    pub(crate) next: u64,
-    /// Why the newest row has no sample.
-    pub(crate) trouble: Option<String>,
-}
-
-/// A row of some series.
-#[derive(Debug)]
-pub(crate) struct LiveRow {
-    /// Its number.
-    pub(crate) row: u64,
-    /// Its time.
-    pub(crate) time: FileTime,
-    /// NaN where there is no value.
-    pub(crate) values: Vec<f64>,
 }
 
 /// Waits for an answer of the source.

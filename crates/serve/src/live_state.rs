@@ -369,6 +369,30 @@ impl State {
     }
 }
 
+/// Rows that came, see [`Live::rows`](crate::live::Live::rows).
+#[derive(Debug)]
+pub(crate) struct NewRows {
+    /// The series of the values, unless these are the known ones.
+    pub(crate) series: Option<Vec<SeriesInfo>>,
+    /// The rows, oldest first.
+    pub(crate) rows: Vec<LiveRow>,
+    /// Number of the row that comes next.
+    pub(crate) next: u64,
+    /// Why the newest row has no sample.
+    pub(crate) trouble: Option<String>,
+}
+
+/// A row of some series.
+#[derive(Debug)]
+pub(crate) struct LiveRow {
+    /// Its number.
+    pub(crate) row: u64,
+    /// Its time.
+    pub(crate) time: FileTime,
+    /// NaN where there is no value.
+    pub(crate) values: Vec<f64>,
+}
+
 /// Lets a query collect a counter of which the largest instances are kept.
 pub(crate) fn watch_top(query: &mut Query, object: TitleIndex, counter: TitleIndex) {
     if let Ok(parsed) = CounterPath::parse(&format!("\\{}(*)\\{}", object.0, counter.0)) {

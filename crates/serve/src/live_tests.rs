@@ -46,7 +46,7 @@ fn looking_whether_there_is_a_counter_leaves_what_is_sampled_as_it_is() {
     assert!(live.want(&[&usual[0]]).is_err());
 }
 
-/// An overview says anew what its source lacks when that has changed: a machine may come back with other objects.
+/// An overview says anew what its source lacks: a machine may come back with other objects.
 #[test]
 fn what_the_overview_lacks_is_said_anew() {
     let live = live(&[]);

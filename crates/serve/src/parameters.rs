@@ -88,7 +88,8 @@ pub(crate) fn language_of(code: Option<&str>) -> Language {
 /// `ko-KR,ko;q=0.9,en;q=0.8`.
 pub(crate) fn language_of_browser(accepted: &str) -> &'static str {
     let codes = accepted.split(',').filter_map(|one| one.trim().get(..2));
-    let known = |code: &str| ["en", "ko", "ja", "ru"].into_iter().find(|known| code.eq_ignore_ascii_case(known));
+    let known =
+        |code: &str| ["en", "ko", "ja", "ru"].into_iter().find(|known| code.eq_ignore_ascii_case(known));
     codes.into_iter().find_map(known).unwrap_or("en")
 }
 

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{
-    ACCEPT_LANGUAGE, CONNECTION, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, COOKIE, HeaderMap, HeaderName, HeaderValue,
-    LOCATION, ORIGIN, SET_COOKIE, STRICT_TRANSPORT_SECURITY, WWW_AUTHENTICATE, X_FRAME_OPTIONS,
+    ACCEPT_LANGUAGE, CONNECTION, CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, COOKIE, HeaderMap, HeaderName,
+    HeaderValue, LOCATION, ORIGIN, SET_COOKIE, STRICT_TRANSPORT_SECURITY, WWW_AUTHENTICATE, X_FRAME_OPTIONS,
 };
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
@@ -32,8 +32,8 @@ use crate::login::{Login, password_of};
 use crate::metrics::{self, Metrics, MetricsAccess, Selection};
 use crate::page::Page;
 use crate::parameters::{Parameters, language_of, language_of_browser};
-use crate::providers;
 use crate::profiles::{ProfilePage, Profiles};
+use crate::providers;
 use crate::room::{self, Room, busy, while_wanted};
 use crate::scrape_format::ScrapeFormat;
 use crate::sessions::{Action, SessionAccess};

@@ -84,7 +84,9 @@ impl SessionAccess {
             Action::Stop => self.sessions.stop(name).map(|()| String::new()),
             Action::Delete => self.sessions.delete(name),
             // The others are no actions of a session.
-            Action::Make | Action::Estimate | Action::Open | Action::Enable => self.sessions.create(&new_session(name, parameters)?),
+            Action::Make | Action::Estimate | Action::Open | Action::Enable => {
+                self.sessions.create(&new_session(name, parameters)?)
+            }
         };
         let said = done.map_err(failed)?;
         let mut all = self.list()?;
@@ -145,8 +147,7 @@ fn new_session(name: &str, parameters: &Parameters) -> Result<NewSession, Refuse
     // Sizes end with a unit of their own: `100M` is one, and `100m` a time.
     let rotate = text("rotate");
     let is_size = rotate.ends_with(['K', 'M', 'G', 'B', 'b']);
-    let (rotate_size, rotate_time) =
-        if is_size { (rotate, String::new()) } else { (String::new(), rotate) };
+    let (rotate_size, rotate_time) = if is_size { (rotate, String::new()) } else { (String::new(), rotate) };
     Ok(NewSession {
         name: name.to_owned(),
         counters: paths(parameters)?.into_iter().map(str::to_owned).collect(),

@@ -94,14 +94,16 @@ fn line_of(path: &str, look: &Look, place: usize) -> Value {
             "threshold": look.threshold })
 }
 
-/// A line as the page writes it: `POWER~COLOUR~WIDTH~HIDDEN~THRESHOLD PATH`, each of the five empty where nothing
-/// was chosen; the last one may be missing.
+/// A line as the page writes it: `POWER~COLOUR~WIDTH~HIDDEN~THRESHOLD PATH`, each of the five empty where
+/// nothing was chosen; the last one may be missing.
 fn line(text: &str) -> Option<(String, Look)> {
     let (look, path) = text.split_once(' ')?;
     let mut parts = look.split('~');
     let mut part = || parts.next().filter(|part| !part.is_empty());
     let (power, colour, width, hidden, threshold) = (part(), part(), part(), part(), part());
-    let number = |text: Option<&str>| text.map(|text| text.parse::<i32>().ok()).map_or(Some(None), |one| Some(Some(one?)));
+    let number = |text: Option<&str>| {
+        text.map(|text| text.parse::<i32>().ok()).map_or(Some(None), |one| Some(Some(one?)))
+    };
     let colour = number(colour)?.map(usize::try_from).transpose().ok()?;
     let width = number(width)?.map_or(Ok(1), u8::try_from).ok()?;
     let look = Look {
@@ -132,7 +134,8 @@ pub(crate) fn save(parameters: &Parameters) -> Result<String, Refused> {
         Refused::bad_request(format!("{name}={:?}: {form} is expected", visible(text)))
     };
     let looks = parameters.all("line").map(|text| {
-        line(text).ok_or_else(|| bad("line", text, "POWER~COLOUR~WIDTH~HIDDEN~THRESHOLD PATH, as 0~3~2~~80 PATH,"))
+        line(text)
+            .ok_or_else(|| bad("line", text, "POWER~COLOUR~WIDTH~HIDDEN~THRESHOLD PATH, as 0~3~2~~80 PATH,"))
     });
     let picture = parameters.text("axis").map(|text| {
         let axis = axis(text).ok_or_else(|| bad("axis", text, "LOW~HIGH, as 0~100,"))?;
@@ -167,8 +170,10 @@ mod tests {
             "counters": ["\\A(b'c)\\D \"e\"", "\\F\\G"], "view": "values", "seconds": 300.0, "sweep": false,
             "axis": [-5.0, 2500.0],
             "lines": [
-                { "path": "\\F\\G", "power": -3, "colour": 12, "width": 4, "hidden": true, "threshold": 80.5 },
-                { "path": "\\A(b'c)\\D \"e\"", "power": null, "colour": 0, "width": 1, "hidden": false, "threshold": null },
+                { "path": "\\F\\G", "power": -3, "colour": 12, "width": 4, "hidden": true,
+                  "threshold": 80.5 },
+                { "path": "\\A(b'c)\\D \"e\"", "power": null, "colour": 0, "width": 1, "hidden": false,
+                  "threshold": null },
             ],
             "leftOut": [],
         });
@@ -196,7 +201,16 @@ mod tests {
 
     #[test]
     fn lines_that_are_none_are_refused() {
-        for target in ["line=", "line=x", "line=a~~~%20p", "line=~-1~~%20p", "line=~~999~%20p", "line=~~~~x%20p", "axis=1", "axis=5~5"] {
+        for target in [
+            "line=",
+            "line=x",
+            "line=a~~~%20p",
+            "line=~-1~~%20p",
+            "line=~~999~%20p",
+            "line=~~~~x%20p",
+            "axis=1",
+            "axis=5~5",
+        ] {
             let uri = format!("/?path=p&{target}").parse().unwrap();
             let refused = save(&Parameters::of(&uri).unwrap()).unwrap_err();
             assert!(refused.words.contains("is expected"), "{target}: {}", refused.words);
@@ -209,6 +223,9 @@ mod tests {
                     hidden = true\nthreshold = 5\n";
         let shown = shown(&Settings::parse(text).unwrap());
         assert_eq!((&shown["leftOut"], &shown["view"]), (&json!(["title"]), &json!("split")));
-        assert_eq!((&shown["lines"][0]["hidden"], &shown["lines"][0]["threshold"]), (&json!(true), &json!(5.0)));
+        assert_eq!(
+            (&shown["lines"][0]["hidden"], &shown["lines"][0]["threshold"]),
+            (&json!(true), &json!(5.0))
+        );
     }
 }

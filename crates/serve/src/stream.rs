@@ -13,7 +13,8 @@ use tallymon::core::title::Language;
 use tokio::sync::mpsc;
 
 use crate::chart::{SeriesInfo, numbers};
-use crate::live::{Live, LiveRow, NewRows};
+use crate::live::Live;
+use crate::live_state::{LiveRow, NewRows};
 use crate::parameters::milliseconds;
 
 /// A sign of life when no row comes, so that a dead connection is noticed.

@@ -139,11 +139,15 @@ fn first_line(error: &str) -> String {
 fn most_bytes(settings: &SessionSettings, an_hour: f64, now: FileTime) -> Option<f64> {
     let hours = |time: Duration| time.as_secs_f64() / 3600.0;
     let begin = settings.begin.map_or(now, |begin| begin.max(now));
-    let until_end = settings.end.map(|end| end.0.saturating_sub(begin.0) as f64 / UNITS_PER_SECOND as f64 / 3600.0);
+    let until_end =
+        settings.end.map(|end| end.0.saturating_sub(begin.0) as f64 / UNITS_PER_SECOND as f64 / 3600.0);
     let by_records = settings.samples.map(|records| records as f64 * hours(settings.interval));
     let times = [until_end, settings.duration.map(hours), by_records];
     let by_time = times.into_iter().flatten().reduce(f64::min).map(|hours| hours * an_hour);
-    let of_log = [settings.rotate_size.map(|bytes| bytes as f64), settings.rotate_time.map(|time| hours(time) * an_hour)];
+    let of_log = [
+        settings.rotate_size.map(|bytes| bytes as f64),
+        settings.rotate_time.map(|time| hours(time) * an_hour),
+    ];
     let log = of_log.into_iter().flatten().reduce(f64::min);
     let ring = settings.segments.zip(log).map(|(count, bytes)| f64::from(count) * bytes);
     [by_time, ring, settings.max_size.map(|bytes| bytes as f64)].into_iter().flatten().reduce(f64::min)

@@ -6,7 +6,9 @@ use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::title::TitleIndex;
 use tallymon_provider::{Finding, Profile, Provider, TierChoice};
 
-pub(crate) use super::portable::{clocks, interface_addresses, origin, processes, processor_name, system_name};
+pub(crate) use super::portable::{
+    clocks, interface_addresses, origin, processes, processor_name, system_name,
+};
 
 pub(crate) fn providers(_tier: TierChoice, _profile: Profile) -> Result<Vec<Box<dyn Provider>>, SourceError> {
     let words = "this build has no built-in objects for this system; name a file with --file";

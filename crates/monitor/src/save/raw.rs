@@ -53,12 +53,7 @@ impl<'m> Past<'m> {
     /// # Errors
     ///
     /// Those of the file.
-    pub fn native(
-        &self,
-        host: &str,
-        local: &dyn Fn(FileTime) -> LocalTime,
-        file: File,
-    ) -> io::Result<()> {
+    pub fn native(&self, host: &str, local: &dyn Fn(FileTime) -> LocalTime, file: File) -> io::Result<()> {
         let times: Vec<FileTime> = self.rows.iter().map(|(_, time)| *time).collect();
         let LocalTime { zone, bias, .. } = local(times.first().copied().unwrap_or_default());
         let zone = Zone::Fixed { name: zone, bias };

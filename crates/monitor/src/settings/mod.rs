@@ -402,7 +402,9 @@ mod tests {
 
     #[test]
     fn lines_of_older_files_are_thin_or_thick() {
-        for (keys, width) in [("", 1), ("thick = true", 2), ("thick = true\nwidth = 3", 3), ("width = 900", 5)] {
+        for (keys, width) in
+            [("", 1), ("thick = true", 2), ("thick = true\nwidth = 3", 3), ("width = 900", 5)]
+        {
             let settings = Settings::parse(&format!("[[line]]\npath = 'a'\n{keys}\n")).unwrap();
             assert_eq!(settings.looks[0].1.width, width, "{keys}");
         }

@@ -295,9 +295,13 @@ fn names_are_in_the_language_that_is_asked_for() {
         }
     }
     let groups = |answer: &Value| answer["groups"].as_array().is_some_and(|groups| !groups.is_empty());
-    let newest = server.wait("/api/v1/hosts", |hosts| hosts[0]["last"].is_number())[0]["last"].as_f64().unwrap();
+    let newest =
+        server.wait("/api/v1/hosts", |hosts| hosts[0]["last"].is_number())[0]["last"].as_f64().unwrap();
     let found = server.wait(&format!("/api/v1/contributors?time={}&lang=ru", newest + 1e6), groups);
-    assert!(is_russian(&found["groups"][0]["title"]) && !is_russian(&found["groups"][0]["english"]), "{found}");
+    assert!(
+        is_russian(&found["groups"][0]["title"]) && !is_russian(&found["groups"][0]["english"]),
+        "{found}"
+    );
 }
 
 /// A line says when its instance ended, and what an explanation is about.

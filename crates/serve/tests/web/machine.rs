@@ -118,7 +118,8 @@ impl Sessions for Kept {
 
     fn logs(&self, name: &str) -> Result<Vec<PathBuf>, String> {
         let sessions = self.0.lock().unwrap();
-        let log = sessions.iter().find(|session| session.name == name).and_then(|session| session.log.clone());
+        let log =
+            sessions.iter().find(|session| session.name == name).and_then(|session| session.log.clone());
         Ok(log.into_iter().filter(|log| log.exists()).collect())
     }
 }
