@@ -12,6 +12,8 @@ use crate::chart::number;
 use crate::http::Refused;
 use crate::parameters::milliseconds;
 
+/// How many faults of a log are named.
+const MOST_FAULTS: usize = 5;
 /// The most counters that a search finds.
 const MOST_FOUND: usize = 200;
 /// How many rows a gauge shows, and that of all processors.
@@ -313,6 +315,9 @@ pub(crate) fn log(log: &Log, about: &mut Value) {
     about["clock"] = clock(summary);
     // Of a log that was opened by its contents, also what was met since.
     about["damage"] = json!(summary.notes.damage_count.saturating_add(log.met().damage_count));
+    let (first, met) = (&summary.notes.damage, &log.met().damage);
+    about["faults"] =
+        first.iter().chain(met).take(MOST_FAULTS).map(|fault| json!(visible(&fault.to_string()))).collect();
     let seconds = summary.last.0.saturating_sub(summary.first.0) as f64 / 1e7;
     let steps = summary.records.saturating_sub(1);
     about["interval"] = json!((steps > 0).then(|| seconds / steps as f64));

@@ -16,7 +16,7 @@ export type LogClock = { zone: string | null; changes: [number, number][] };
 export type Host = {
   id: string; kind: "live" | "log"; name: string; state: "ready" | "opening" | "failed"; error?: string;
   interval?: number | null; first?: number | null; last?: number | null; records?: number; columns?: number;
-  format?: string; hosts?: string[]; damage?: number; bytes?: number; read?: number; closable?: boolean;
+  format?: string; hosts?: string[]; damage?: number; faults?: string[]; bytes?: number; read?: number; closable?: boolean;
   trouble?: string | null; clock?: LogClock;
   /** Of an upload on its way: what the page called it. */
   tag?: string;

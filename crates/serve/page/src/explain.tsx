@@ -4,9 +4,12 @@ import { get, type Explanation } from "./api";
 import { number, power } from "./format";
 import { hidden } from "./live";
 import { addPaths, adding, cursor, explained, fail, host, isLive, paths, show } from "./state";
-import { lang, t } from "./words";
+import { lang, LANG_NAMES, t } from "./words";
 
 const answer = signal<Explanation | null>(null);
+/** Languages have numbers on Windows. */
+const LANGUAGES: Record<string, string> = { "009": LANG_NAMES.en, "012": LANG_NAMES.ko, "011": LANG_NAMES.ja, "019": LANG_NAMES.ru };
+const languageOf = (known: { language: string }) => LANGUAGES[known.language] ?? known.language;
 
 export function Explain() {
   useSignalEffect(() => {
@@ -38,9 +41,9 @@ export function Explain() {
         <dt>{t("scale")}</dt><dd>{power(one.scale)}</dd>
         <dt>{t("path")}</dt><dd><code>{one.path}</code><br /><code>{one.indexPath}</code></dd>
         {one.origin && <><dt>{t("origin")}</dt><dd><code>{one.origin}</code></dd></>}
-        <dt>{t("names")}</dt><dd><ul>{one.counterNames.map((known) => <li>{known.language}: {one.objectNames.find((other) => other.language === known.language)?.name} · {known.name}</li>)}</ul></dd>
+        <dt>{t("names")}</dt><dd><ul>{one.counterNames.map((known) => <li>{languageOf(known)}: {one.objectNames.find((other) => other.language === known.language)?.name} · {known.name}</li>)}</ul></dd>
       </dl>
-      <details><summary>{t("helps")}</summary><dl>{one.helps.map((known) => <><dt>{known.language}</dt><dd>{known.text}</dd></>)}</dl></details>
+      <details><summary>{t("helps")}</summary><dl>{one.helps.map((known) => <><dt>{languageOf(known)}</dt><dd>{known.text}</dd></>)}</dl></details>
       <button class="main" onClick={() => { addPaths([one.path]); show("monitor"); }}>{t("chart")}</button>
     </main>
   );

@@ -133,7 +133,7 @@ function Log({ log }: { log: Host }) {
         <dt>{t("duration")}</dt><dd>{duration(seconds)}</dd>
         <dt>{t("interval")}</dt><dd>{log.interval == null ? "–" : `${number(log.interval)} s`}</dd>
         {log.state === "ready" && <><dt>{t("gaps")}</dt><Holes log={log} /></>}
-        {(log.damage ?? 0) > 0 && <><dt>{t("damage")}</dt><dd class="bad">{number(log.damage)}</dd></>}
+        {(log.damage ?? 0) > 0 && <><dt>{t("damage")}</dt><dd class="bad">{number(log.damage)}<ul>{log.faults?.map((fault) => <li>{fault}</li>)}</ul></dd></>}
       </dl>}
       <p>{log.first != null && <button class="main" aria-pressed={host.value === log.id} onClick={() => open(log.id)}>{t("show")}</button>}
         {log.state === "ready" && <> <label>{t("saveAs")} <select value={format} onChange={(event) => setFormat(event.currentTarget.value)}>{FORMATS.map((one) => <option>{one}</option>)}</select></label>

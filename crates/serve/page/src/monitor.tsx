@@ -238,7 +238,7 @@ function Legend({ shown, lines, powers, nth, colours }: Shown) {
           <td><button class="link" aria-pressed={which === nth} onClick={() => { chosen.value = one.path; }}>{one.counter}</button>
             {one.partial && <div class="soft">{lacks(one.partial)}</div>}{one.missing && <div class="bad">{one.missing}</div>}</td>
           <td>{one.instance ?? "---"}</td><td>{one.parent ?? "---"}</td><td>{one.object}</td>
-          <td class={`num ${(lines[which]?.last ?? 0) > (styleOf(one)?.threshold ?? Infinity) ? "bad" : ""}`}>{one.ended ? <span class="soft">{t("ended")} {clock(one.ended)}</span> : <>{one.partial && "≈ "}{number(lines[which]?.last)} {one.unit}</>}</td><td class="num">{number(lines[which]?.max)}</td>
+          <td class={`num ${(lines[which]?.last ?? 0) > (styleOf(one)?.threshold ?? Infinity) ? "bad" : ""}`}>{one.ended ? <span class="soft">{t("ended")} {clock(one.ended)}</span> : <>{one.partial && "≈ "}{number(lines[which]?.last)} {one.unit}</>}</td><td class="num">{number(lines[which]?.max)}{axis.value && (lines[which]?.max ?? -Infinity) * 10 ** (powers?.[which] ?? 0) > axis.value[1] && " ▲"}</td>
           <td class="tools">{!inReport && <>
             <button class="small" aria-label={`${t("explain")}: ${one.counter}`} onClick={(event) => { event.stopPropagation(); explain(one.path); }}>?</button>
             <button class="small" aria-label={`${t("remove")}: ${one.counter} ${one.instance ?? ""}`} onClick={(event) => {

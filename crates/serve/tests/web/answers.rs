@@ -346,3 +346,20 @@ fn an_explanation_says_where_the_number_comes_from() {
     let log = server.wait(&format!("/api/v1/explain?host=log1&{path}"), is_there);
     assert_eq!(log["origin"], server.get("/api/v1/hosts")[1]["name"]);
 }
+
+/// A damaged log says where its first faults are.
+#[test]
+fn a_damaged_log_says_where() {
+    let scratch = Scratch::new();
+    let path = log(&scratch);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let damaged =
+        format!("{}\r\n\"03/01/2026 00:00\r\n{}\r\n", lines[..40].join("\r\n"), lines[40..].join("\r\n"));
+    std::fs::write(&path, damaged).unwrap();
+    let server = Running::start(false, &[path]);
+    let hosts = server.wait("/api/v1/hosts", |hosts| hosts[0]["last"].is_number());
+    let (count, faults) = (hosts[0]["damage"].as_u64().unwrap(), hosts[0]["faults"].as_array().unwrap());
+    assert!(count > 0 && !faults.is_empty() && faults.len() <= 5, "{hosts}");
+    assert!(faults[0].as_str().unwrap().contains("line 41"), "{hosts}");
+}
