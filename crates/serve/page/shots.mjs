@@ -559,6 +559,7 @@ async function lookAtSavedLines(page) {
   await dialog.getByLabel("Maximum").fill("250");
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
+  await page.locator('.toolbar a.button[href*="axis=0%7E250"]').waitFor();
   const saved = await page.evaluate(async (href) => (await fetch(href)).text(), await href());
   for (const wanted of ["minimum = 0.0", "maximum = 250.0", "path = '\\Memory\\Available Bytes'\nscale = -7\ncolour = 4\npattern = 2\nwidth = 4"]) {
     if (!saved.includes(wanted)) faults.push(`the saved view lacks ${wanted}: ${saved}`);
