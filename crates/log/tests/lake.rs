@@ -436,7 +436,7 @@ fn python(program: &str, arguments: &[&str]) -> Option<Json> {
 }
 
 const DELTA: &str = r#"
-import json, sys
+import json, os, sys
 try:
     import deltalake, pyarrow
 except ImportError as missing:
@@ -460,7 +460,9 @@ done = table.optimize.compact()
 table.create_checkpoint()
 after = look(DeltaTable(sys.argv[1]))
 print(json.dumps({"before": before, "after": after, "counted": counted,
-                  "removed": done["numFilesRemoved"], "protocol": table.protocol().min_reader_version}))
+                  "removed": done["numFilesRemoved"], "protocol": table.protocol().min_reader_version}), flush=True)
+# Threads of its libraries sometimes abort while the interpreter ends.
+os._exit(0)
 "#;
 
 #[test]
@@ -534,5 +536,41 @@ fn the_questions_of_the_page_are_answered_by_duckdb() {
     assert_eq!(found[0].as_array().unwrap().len(), of_log.len() - 1);
     for (query, rows) in queries.iter().zip(found.as_array().unwrap().iter().skip(1)) {
         assert!(!rows.as_array().unwrap().is_empty(), "{query}");
+    }
+}
+
+const CLICKHOUSE: &str = r#"
+import json, os, sys
+try:
+    import chdb
+except ImportError as missing:
+    print(json.dumps({"missing": str(missing)}))
+    sys.exit()
+# It reads files below its own folder only.
+os.chdir(sys.argv[1])
+print(json.dumps(json.loads(str(chdb.query(sys.argv[2], "JSONCompact")))["data"]))
+"#;
+
+#[test]
+fn the_question_of_the_page_is_answered_by_clickhouse() {
+    let Some(log) = shared("logs/PAL_SampleLog.blg") else { return };
+    let folder = Scratch::new();
+    let lake = folder.join("counters.lake");
+    put(&log, &lake).unwrap();
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tasks/lake.md")).unwrap();
+    let query = page.split("```sql\n-- ClickHouse\n").nth(1).unwrap().split(";\n```").next().unwrap();
+    let query = query.replace("/srv/counters.lake", lake.to_str().unwrap());
+    let Some(found) = python(CLICKHOUSE, &[folder.to_str().unwrap(), &query]) else { return };
+    let peaks: BTreeMap<&str, f64> = found
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row[2].as_str().unwrap(), row[4].as_f64().unwrap()))
+        .collect();
+    let of_log = columns(&log);
+    for instance in ["0", "_Total"] {
+        let values = &of_log[&format!(r"\\ZACH-PC\Processor({instance})\% Processor Time")];
+        let peak = values.iter().filter_map(|value| value.parse::<f64>().ok()).fold(0.0, f64::max);
+        assert!((peaks[instance] - peak).abs() < 1e-9 * peak, "{instance}: {peaks:?}, {peak}");
     }
 }
