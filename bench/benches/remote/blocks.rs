@@ -2,14 +2,16 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tallymon::core::flow::Source;
+use tallymon::core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon::core::request::Request;
-use tallymon::remote::peer::PeerSource;
+use tallymon::remote::frames::FrameError;
+use tallymon::remote::peer::{Connection, Dial, PeerSource};
 use tallymon::remote::tls::{self, Identity};
 use tallymon::remote::{Address, TlsAddress};
 use tallymon_bench::running::{Group, Running};
@@ -23,7 +25,7 @@ const GREETING: &[u8; 12] = b"TALLYMON\x01\0\x01\0";
 pub(crate) fn run(net: &Net) {
     let mut here = Command::new(tallymon_bench::built("tally"));
     here.args(["serve", "--stdio"]).env("TALLY_ROOT", net.folder.join("here"));
-    let mut ways = vec![Way::new("a pipe", &mut here, None)];
+    let mut ways = vec![Way::new("a pipe", &mut here, None), Way::by_pipe(&net.folder.join("here"))];
     let sshd = Sshd::start(net);
     if let Some(sshd) = &sshd {
         let mut ssh = Command::new("/usr/bin/ssh");
@@ -39,12 +41,14 @@ pub(crate) fn run(net: &Net) {
     ways.push(Way::new("TLS, by openssl s_client", &mut openssl, Some(tls.program.id())));
     ways.push(Way {
         name: "TLS, by this library",
+        beside: 1,
         talk: Talk::Library(Box::new(library(&tls, &identity))),
         client: Group::of([std::process::id()]),
         behind: Some(Group::below(tls.program.id())),
     });
     println!(
-        "A block in frames, µs: median (best) of {BLOCKS}, in turns; and how much longer than by a pipe"
+        "A block in frames, µs: median (best) of {BLOCKS}, in turns; and how much longer than by a pipe with \
+         the same reader"
     );
     println!("{:32}{:>9}{:>15}{:>9}{:>15}{:>15}", "", "bytes", "wall", "longer", "client CPU", "server CPU");
     for (what, request) in [("Global", "Global"), ("Memory", "4")] {
@@ -62,6 +66,39 @@ fn library(server: &Tls, identity: &Path) -> PeerSource {
         other => panic!("no address of TLS: {other:?}"),
     };
     tls::source(address, identity, server.key, Duration::from_secs(10))
+}
+
+/// A server that the library reads by pipes.
+struct OverPipes {
+    root: PathBuf,
+    started: Arc<Mutex<u32>>,
+}
+
+impl Dial for OverPipes {
+    fn dial(&mut self) -> Result<Box<dyn Connection>, SourceError> {
+        let mut command = Command::new(tallymon_bench::built("tally"));
+        command.args(["serve", "--stdio"]).env("TALLY_ROOT", &self.root);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let program = Running::start(&mut command);
+        *self.started.lock().expect("nobody panicked") = program.id();
+        Ok(Box::new(Pipes(program)))
+    }
+
+    fn name(&self) -> String {
+        "a pipe".to_owned()
+    }
+}
+
+struct Pipes(Running);
+
+impl Connection for Pipes {
+    fn streams(&mut self) -> Option<(Box<dyn Read + Send>, Box<dyn Write + Send>)> {
+        Some((Box::new(self.0.0.stdout.take()?), Box::new(self.0.0.stdin.take()?)))
+    }
+
+    fn diagnosis(&mut self, _failed: &FrameError) -> Option<(SourceErrorKind, String)> {
+        None
+    }
 }
 
 /// Who asks a server for frames.
@@ -124,6 +161,8 @@ impl Program {
 /// A way to a server of frames.
 struct Way {
     name: &'static str,
+    /// The place of the way by a pipe with the same reader.
+    beside: usize,
     talk: Talk,
     client: Group,
     /// The processes behind the client, if the client is not the server itself.
@@ -134,7 +173,23 @@ impl Way {
     fn new(name: &'static str, command: &mut Command, server: Option<u32>) -> Way {
         let program = Program::start(command);
         let client = Group::below(program.program.id());
-        Way { name, talk: Talk::Program(program), client, behind: server.map(Group::below) }
+        Way { name, beside: 0, talk: Talk::Program(program), client, behind: server.map(Group::below) }
+    }
+
+    /// The library over a pipe: what the transport alone adds is the difference to this.
+    fn by_pipe(root: &Path) -> Way {
+        let started = Arc::new(Mutex::new(0));
+        let dial = OverPipes { root: root.to_owned(), started: Arc::clone(&started) };
+        let mut source = PeerSource::new(Box::new(dial), Duration::from_secs(10));
+        source.snapshot(&Request::parse("4")).expect("it answers");
+        let server = *started.lock().expect("nobody panicked");
+        Way {
+            name: "a pipe, by this library",
+            beside: 1,
+            talk: Talk::Library(Box::new(source)),
+            client: Group::of([std::process::id()]),
+            behind: Some(Group::below(server)),
+        }
     }
 
     fn cpu(&self) -> [Duration; 2] {
@@ -169,12 +224,13 @@ fn measure(ways: &mut [Way], what: &str, request: &str) {
             }
         }
     }
-    let pipe = all.first().map(|used| used.wall.clone()).unwrap_or_default();
+    let walls: Vec<Vec<Duration>> = all.iter().map(|used| used.wall.clone()).collect();
     for (way, used) in ways.iter().zip(all) {
+        let pipe = &walls[way.beside];
         let mut longer: Vec<f64> = used
             .wall
             .iter()
-            .zip(&pipe)
+            .zip(pipe)
             .map(|(one, by_pipe)| one.as_secs_f64() - by_pipe.as_secs_f64())
             .collect();
         longer.sort_by(f64::total_cmp);

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use tallymon_bench::running::{Group, Running, free_port, get, wait_for};
+use tallymon_testkit::Pcp;
 
 use crate::servers::{Net, Tls};
 
@@ -55,38 +56,32 @@ fn ours(net: &Net) {
 }
 
 fn pcp(net: &Net) {
-    let programs = Path::new("/usr/lib/pcp/bin");
-    let agent = Path::new("/var/lib/pcp/pmdas/linux/pmda_linux.so");
-    if !programs.join("pmcd").exists() || !agent.exists() {
-        return println!("pmcd and pmlogger are not installed (pcp)");
-    }
+    let Some(pcp) = Pcp::find() else { return println!("pmcd and pmlogger are not here (pcp)") };
+    let agent = pcp.path("/var/lib/pcp/pmdas/linux/pmda_linux.so");
     let (port, folder) = (free_port(), net.path("pcp"));
     fs::create_dir_all(&folder).expect("the folder is new");
     let agents = net.file("pcp/pmcd.conf", &format!("linux 60 dso linux_init {}\n", agent.display()), 0o644);
-    let program = |path: &Path| {
-        let mut command = Command::new(path);
+    let program = |path: &str| {
+        let mut command = pcp.command(path);
         for name in ["PCP_RUN_DIR", "PCP_TMP_DIR", "PCP_LOG_DIR"] {
             command.env(name, &folder);
         }
         command.current_dir(&folder).stdout(Stdio::null()).stderr(Stdio::null());
         command
     };
-    let mut command = program(&programs.join("pmcd"));
+    let mut command = program("/usr/lib/pcp/bin/pmcd");
     command.args(["-A", "-f", "-i", "127.0.0.1", "-U", "root", "-p", &port.to_string(), "-s", "pmcd.socket"]);
     let server = Running::start(command.args(["-l", "pmcd.log", "-x", "pmcd.fatal", "-c"]).arg(&agents));
     wait_for(port);
     let host = format!("127.0.0.1:{port}");
-    let shown = program(Path::new("/usr/bin/pminfo"))
-        .args(["-f", "-h", &host])
-        .args(METRICS)
-        .stdout(Stdio::piped())
-        .output();
+    let shown =
+        program("/usr/bin/pminfo").args(["-f", "-h", &host]).args(METRICS).stdout(Stdio::piped()).output();
     let shown = String::from_utf8_lossy(&shown.expect("pminfo is there").stdout).into_owned();
     let values = shown.lines().filter(|line| line.contains("value ")).count();
     let wanted = METRICS.join("\n");
     let settings = format!("log mandatory on 1 second {{\n{wanted}\n}}\n");
     let settings = net.file("pcp/pmlogger.conf", &settings, 0o644);
-    let mut command = program(&programs.join("pmlogger"));
+    let mut command = program("/usr/bin/pmlogger");
     command.args(["-h", &host, "-c"]).arg(&settings).args(["-l", "pmlogger.log", "day"]);
     let reader = Running::start(&mut command);
     measure("pmcd, pmlogger", values, &reader, &server);
