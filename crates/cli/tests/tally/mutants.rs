@@ -8,6 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use tallymon_testkit::peer;
 use tallymon_testkit::raw::Random;
 
 use super::support::{Folder, TALLY, clean, tally};
@@ -46,7 +47,7 @@ const CELLS: [&str; 16] = [
 ];
 
 fn is_text(format: &str) -> bool {
-    ["csv", "tsv", ".txt", ".nmon"].iter().any(|end| format.ends_with(end))
+    ["csv", "tsv", "json", ".txt", ".nmon"].iter().any(|end| format.ends_with(end))
 }
 
 /// One more change of a file, by the kind of its format.
@@ -151,17 +152,35 @@ fn run(arguments: &[&str], folder: &Folder) -> Option<(ExitStatus, Vec<u8>)> {
     }
 }
 
+/// Packed logs, and the programs that pack them.
+const PACKED: [(&str, &str); 3] = [("gz", "gzip"), ("xz", "xz"), ("zst", "zstd")];
+
+/// Logs of other collectors, as they wrote them.
+fn imported() -> &'static str {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../log/fixtures/import")
+}
+
+/// An archive of PCP has its names and its values in two files; the other one is sound.
+fn sound_part(format: &str, folder: &Folder) {
+    let other = match format {
+        "pcp-v3.meta" => "pcp-v3.0",
+        "pcp-v3.0" => "pcp-v3.meta",
+        _ => return,
+    };
+    fs::copy(format!("{}/{other}", imported()), folder.file(&format!("mutant.{other}"))).unwrap();
+}
+
 /// Sound logs of every format: all counters of a few objects, recorded for some rows.
 fn originals(folder: &Folder) -> Vec<(&'static str, Vec<u8>)> {
     let native = folder.file("sound.tally");
     let paths = [r"\Processor(*)\*", r"\Memory\*", r"\System\*"];
     let recorded = tally(&[&["watch", "-i", "10ms", "-c", "12", "-o", &native], &paths[..]].concat());
     assert_eq!(recorded.code, Some(0), "{}", recorded.err);
-    let mut formats = vec!["tally", "blg", "csv", "tsv"];
+    let mut formats = vec!["tally", "blg", "csv", "tsv", "json"];
     formats.extend(cfg!(feature = "sqlite").then_some("sqlite"));
     formats.extend(cfg!(feature = "parquet").then_some("parquet"));
     // Of other collectors, as they wrote them.
-    const IMPORTED: [&str; 15] = [
+    const IMPORTED: [&str; 16] = [
         "sysstat-10.0.5.sa",
         "sysstat-11.6.1.sa",
         "sysstat-12.6.1.sa",
@@ -177,14 +196,22 @@ fn originals(folder: &Folder) -> Vec<(&'static str, Vec<u8>)> {
         "perf.csv",
         "promtool.txt",
         "pcp-v3.meta",
+        "pcp-v3.0",
     ];
-    // The values of an archive are in a file of their own.
-    let imported = concat!(env!("CARGO_MANIFEST_DIR"), "/../log/fixtures/import");
-    fs::copy(format!("{imported}/pcp-v3.0"), folder.file("mutant.pcp-v3.0")).unwrap();
+    let imported = imported();
     formats.extend(IMPORTED);
+    formats.extend(
+        cfg!(feature = "compressed").then_some(PACKED.map(|(format, _)| format)).into_iter().flatten(),
+    );
     let read = |format: &'static str| {
         if IMPORTED.contains(&format) {
             return (format, fs::read(format!("{imported}/{format}")).unwrap());
+        }
+        if let Some((_, program)) = PACKED.iter().find(|(packed, _)| *packed == format) {
+            let Some(program) = peer(program) else { return (format, Vec::new()) };
+            let packed = Command::new(program).arg("-c").arg(folder.file("sound.blg")).output().unwrap();
+            assert!(packed.status.success(), "{format}: {}", String::from_utf8_lossy(&packed.stderr));
+            return (format, packed.stdout);
         }
         let log = folder.file(&format!("sound.{format}"));
         if format != "tally" {
@@ -202,6 +229,7 @@ fn mutants_of_every_log_end_in_words() {
     let mut codes = std::collections::BTreeMap::<(&str, i32), u64>::new();
     for (format, original) in originals(&folder) {
         let mut random = Random::new(20);
+        sound_part(format, &folder);
         for number in 0..count {
             let mut bytes = original.clone();
             for _ in 0..=random.below(4) {
