@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::{NoValue, PartialSum};
+use tallymon::core::flow::{Absence, NoValue, PartialSum};
 use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::core::visible::visible;
@@ -88,7 +88,8 @@ pub(crate) struct SeriesInfo {
 
 /// Why the newest value of a series is missing. One that waits for its second sample lacks nothing.
 fn missing(series: &Series) -> Option<String> {
-    let why = series.last.as_ref().err().filter(|why| **why != NoValue::FirstSample);
+    let waits = |why: &NoValue| matches!(why, NoValue::FirstSample | NoValue::NoData(Absence::FirstSample));
+    let why = series.last.as_ref().err().filter(|why| !waits(why));
     why.filter(|_| series.ended.is_none()).map(ToString::to_string)
 }
 

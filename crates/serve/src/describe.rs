@@ -298,7 +298,11 @@ fn processes(rows: &[ProcessRow]) -> Value {
             "memory": row.memory.map(number), "bytes": row.bytes, "threads": row.threads,
         })
     };
-    json!({ "count": rows.len(), "largest": rows.iter().take(MOST_PROCESSES).map(one).collect::<Vec<_>>() })
+    // Where the kernel shows I/O of some, it hides that of the others. A rate needs two samples of a process.
+    let shows = rows.iter().any(|row| row.bytes.is_some());
+    let is_hidden = |row: &&&ProcessRow| shows && row.processor.is_some() && row.bytes.is_none();
+    let hidden = rows.iter().filter(is_hidden).count();
+    json!({ "count": rows.len(), "hiddenIo": hidden, "largest": rows.iter().take(MOST_PROCESSES).map(one).collect::<Vec<_>>() })
 }
 
 /// What is known of a log that is open.

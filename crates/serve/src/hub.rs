@@ -73,18 +73,26 @@ impl Hub {
 
     /// Shows a log of this machine; one that is shown already is read anew.
     pub(crate) fn open(self: &Arc<Hub>, path: PathBuf) -> Result<Value, Refused> {
-        let known = self.logs().iter().find(|(_, log)| log.is_opened(&path)).map(|(id, _)| id.clone());
+        let is_known = |(_, log): &(&String, &Arc<LogHost>)| log.is_opened(&path);
+        let known = self.logs().iter().find(is_known).map(|(id, log)| (id.clone(), Arc::clone(log)));
         let log = LogHost::opened(&path);
         let (id, log) = match known {
-            Some(id) => {
+            // Whoever asks again does not start another reading.
+            Some((id, log)) if log.is_opening() => return Ok(json!({ "id": id })),
+            Some((id, _)) => {
                 let log = Arc::new(log);
                 self.logs().insert(id.clone(), Arc::clone(&log));
                 (id, log)
             }
             None => self.add(log)?,
         };
-        let hub = Arc::clone(self);
-        std::thread::spawn(move || log.open(hub.options()));
+        let (hub, opened) = (Arc::clone(self), Arc::clone(&log));
+        let reader = std::thread::Builder::new().name("tally open".to_owned());
+        if let Err(error) = reader.spawn(move || opened.open(hub.options())) {
+            self.logs().remove(&id);
+            let words = format!("there is no thread to read the log: {error}");
+            return Err(Refused::new(hyper::StatusCode::SERVICE_UNAVAILABLE, words));
+        }
         Ok(json!({ "id": id }))
     }
 

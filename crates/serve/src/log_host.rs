@@ -110,6 +110,11 @@ impl LogHost {
         self.is_opened && self.path == path
     }
 
+    /// Whether it is being read.
+    pub(crate) fn is_opening(&self) -> bool {
+        matches!(*self.state(), Stage::Opening | Stage::Part(_))
+    }
+
     /// Whether the page may close it.
     pub(crate) fn is_closable(&self) -> bool {
         self.is_upload || self.is_opened
@@ -238,6 +243,8 @@ impl LogHost {
 
     /// What was found in it, if that is known already.
     pub(crate) fn known_findings(&self, host: Option<&str>, language: Language) -> Option<Value> {
+        // A host that the log does not have is refused by who looks.
+        self.whole(host).ok()?;
         // While somebody looks it is not known.
         let found = self.found.try_lock().ok()?.clone()?;
         Some(findings::answer(std::slice::from_ref(&*found), host, language))

@@ -98,7 +98,7 @@ fn time(name: &str, text: &str) -> Result<FileTime, Refused> {
     let milliseconds: Option<f64> = text.parse().ok().filter(|number: &f64| number.is_finite());
     let parsed = milliseconds.and_then(|number| {
         // A float of this size has microseconds; more is not asked for.
-        FileTime::from_unix_nanoseconds((number * 1000.0).round() as i128 * 1000)
+        FileTime::from_unix_nanoseconds(((number * 1000.0).round() as i128).checked_mul(1000)?)
     });
     let bad = || Refused::bad_request(format!("{name}={text:?}: milliseconds since 1970 (UTC) are expected"));
     parsed.ok_or_else(bad)

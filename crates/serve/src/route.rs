@@ -324,7 +324,7 @@ impl Service {
         Ok(response)
     }
 
-    /// Starts, stops or makes a session.
+    /// Changes or makes a session, shows its log, or switches a library.
     async fn control(
         self: &Arc<Service>,
         path: &str,

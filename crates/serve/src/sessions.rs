@@ -20,16 +20,18 @@ use crate::parameters::{Parameters, milliseconds};
 /// What a new session may have from a page.
 const KNOWN: [&str; 10] =
     ["name", "path", "interval", "format", "begin", "end", "duration", "rotate", "segments", "maxSize"];
-/// The name of a session that only its size is asked of.
-const NAMELESS: &str = "estimate";
+/// The name of a session whose size is estimated, and which is not made.
+const ESTIMATE_NAME: &str = "estimate";
 
 /// The sessions, and whether requests may change them.
 #[derive(Debug, Clone)]
 pub struct SessionAccess {
     /// The sessions.
     pub sessions: Arc<dyn Sessions>,
-    /// Requests may start, stop and make sessions.
+    /// Requests may start, stop, make and delete sessions, and switch libraries of providers.
     pub control: bool,
+    /// Requests may open the logs of sessions. Whoever looks from another machine sees only what was given.
+    pub opens_logs: bool,
 }
 
 impl SessionAccess {
@@ -38,7 +40,9 @@ impl SessionAccess {
         let found = self.sessions.list();
         let found =
             found.map_err(|words| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, visible(&words)))?;
-        Ok(json!({ "control": self.control, "sessions": found.iter().map(session).collect::<Vec<_>>() }))
+        Ok(
+            json!({ "control": self.control, "opensLogs": self.opens_logs, "sessions": found.iter().map(session).collect::<Vec<_>>() }),
+        )
     }
 
     /// Whether a request may change something. Its host, its origin and its token were checked before; `is_ours`:
@@ -48,7 +52,11 @@ impl SessionAccess {
     /// that did not would be stopped here.
     pub(crate) fn may_control(&self, is_ours: bool, action: Action) -> Result<(), Refused> {
         let refused = |words: &str| Err(Refused::new(StatusCode::FORBIDDEN, words));
-        if !self.control && action != Action::Open {
+        if action == Action::Open {
+            if !self.opens_logs {
+                return refused("this server shows other machines no logs of sessions");
+            }
+        } else if !self.control {
             return refused(
                 "this server only shows; 'tally serve --allow-control' changes sessions and providers",
             );
@@ -70,11 +78,12 @@ impl SessionAccess {
         newest.ok_or_else(|| Refused::new(StatusCode::CONFLICT, format!("session {name:?} has no log yet")))
     }
 
-    /// Starts, stops or makes a session; what to say about it, and all sessions. It may take seconds.
+    /// Changes a session, or makes one; what to say about it, and all sessions. It may take seconds.
     pub(crate) fn act(&self, action: Action, parameters: &Parameters) -> Result<Value, Refused> {
         let failed = |words: String| Refused::new(StatusCode::CONFLICT, visible(&words));
         if action == Action::Estimate {
-            let estimate = self.sessions.estimate(&new_session(NAMELESS, parameters)?).map_err(failed)?;
+            let estimate =
+                self.sessions.estimate(&new_session(ESTIMATE_NAME, parameters)?).map_err(failed)?;
             let Estimate { bytes_an_hour, most_bytes } = estimate;
             return Ok(json!({ "bytesAnHour": bytes_an_hour, "mostBytes": most_bytes }));
         }
@@ -83,9 +92,9 @@ impl SessionAccess {
             Action::Start => self.sessions.start(name).map(|()| String::new()),
             Action::Stop => self.sessions.stop(name).map(|()| String::new()),
             Action::Delete => self.sessions.delete(name),
-            // The others are no actions of a session.
-            Action::Make | Action::Estimate | Action::Open | Action::Enable => {
-                self.sessions.create(&new_session(name, parameters)?)
+            Action::Make => self.sessions.create(&new_session(name, parameters)?),
+            Action::Estimate | Action::Open | Action::Enable => {
+                return Err(Refused::not_found("no such action of a session"));
             }
         };
         let said = done.map_err(failed)?;

@@ -56,7 +56,7 @@ fn shown(settings: &Settings) -> Value {
     let view =
         view.map(|view| VIEWS.iter().find(|(monitor, _)| *monitor == view).map_or(view, |(_, page)| page));
     let picture = settings.picture.as_ref();
-    let axis = picture.map(|picture| picture.axis).filter(|axis| *axis != Axis::default());
+    let axis = picture.map(|picture| picture.axis);
     let lines = settings.looks.iter().map(|(path, look)| {
         let place = settings.counters.iter().position(|known| known == path);
         line_of(path, look, place.unwrap_or(0))

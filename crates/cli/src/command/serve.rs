@@ -102,7 +102,7 @@ pub(crate) struct Serve {
     /// Use the token in this file, such as Prometheus' credentials_file, instead of a new one.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Let the page start, stop and make recording sessions, which then run as you.
+    /// Let the page make, start, stop and delete recording sessions, which run as you, and switch libraries.
     #[arg(long, conflicts_with_all = ["stdio", "samba"])]
     allow_control: bool,
     /// Serve the page over TLS, and ask browsers for the password in this file, which nobody else may read.
@@ -255,7 +255,11 @@ fn options(common: &Common, wanted: &Serve) -> Result<Options, Failure> {
         }),
         token: wanted.token_file.as_deref().map(token).transpose()?,
         secure: secure(wanted)?,
-        sessions: sessions.map(|sessions| SessionAccess { sessions, control: wanted.allow_control }),
+        sessions: sessions.map(|sessions| SessionAccess {
+            sessions,
+            control: wanted.allow_control,
+            opens_logs: wanted.password_file.is_none() && wanted.client_authority.is_none(),
+        }),
         events: is_live.then(Roots::of_environment),
         profiles: Some(prof::of_server(is_live)),
     })

@@ -48,7 +48,7 @@ function shownPath(): string | null {
 
 /** How long a choice must rest before it is sampled, the time between looks, and seconds and points that are shown. */
 const [REST, PERIOD, SECONDS, POINTS] = [400, 1000, 60, 120];
-const preview = signal<{ path: string; chart: Chart } | null>(null);
+const preview = signal<{ id: string; path: string; chart: Chart } | null>(null);
 
 /** What is chosen, as it is now, or over a log. */
 function Preview() {
@@ -60,7 +60,7 @@ function Preview() {
     const look = async () => {
       try {
         const from = isNow ? Date.now() - SECONDS * 1000 : null;
-        preview.value = { path, chart: await get<Chart>("query", { host: id, path: [path], from, points: POINTS }, control.signal) };
+        preview.value = { id, path, chart: await get<Chart>("query", { host: id, path: [path], from, points: POINTS }, control.signal) };
       } catch { if (!control.signal.aborted) preview.value = null; }
       if (isNow && !control.signal.aborted) timer = setTimeout(look, PERIOD);
     };
@@ -68,7 +68,7 @@ function Preview() {
     return () => { control.abort(); clearTimeout(timer); };
   });
   const path = shownPath();
-  const one = preview.value?.path === path ? preview.value.chart.series[0] : undefined;
+  const one = preview.value?.path === path && preview.value?.id === host.value ? preview.value.chart.series[0] : undefined;
   return (
     <p class="preview" title={path ?? ""}><span class="soft">{t("preview")}</span> <b>{number(one?.statistics.last)} {one?.unit}</b>
       {one && <Spark values={one.values} most={one.unit === "%" ? 100 : undefined} wide />}</p>
@@ -102,6 +102,8 @@ export function Add() {
   useSignalEffect(() => {
     const asked = { host: host.value, lang: lang.value };
     get<ObjectInfo[]>("objects", asked).then((all) => {
+      // Another host or language was chosen while this one worked.
+      if (asked.host !== host.peek() || asked.lang !== lang.peek()) return;
       objects.value = all;
       const known = all.find((one) => one.index === object.peek()?.index);
       const first = known ?? all.find((one) => one.index === 238) ?? all[0];

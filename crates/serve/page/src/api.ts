@@ -54,7 +54,7 @@ export type Overview = {
     addresses: string[] }[];
   idleInterfaces: Folded;
   pressure: { processor: Gauge; memory: Gauge[]; disk: Gauge[] };
-  processes: { count: number; largest: Process[] } | null;
+  processes: { count: number; hiddenIo: number; largest: Process[] } | null;
 };
 export type Group = { title: string; english: string; unit: string; instances: { name: string; path: string; value: number }[] };
 export type Contributors = { time: number | null; groups: Group[] };
@@ -73,7 +73,7 @@ export type Session = {
   file: string | null; logs: number; bytes: number; records: number; last: number | null; errors: number;
   lastError: string | null; limits: string[]; alerts: number; latestAlerts: Alert[];
 };
-export type Sessions = { control: boolean; sessions: Session[]; said?: string; pending?: boolean };
+export type Sessions = { control: boolean; opensLogs: boolean; sessions: Session[]; said?: string; pending?: boolean };
 export type Provider = {
   name: string; title: string; kind: "library" | "sharedMemory" | "builtIn" | "elsewhere"; reason: string; remedy: string;
   state: "healthy" | "degraded" | "failed" | "unsupported" | "notAsked" | "disabled" | null; last: number | null;

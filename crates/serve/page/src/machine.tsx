@@ -115,7 +115,7 @@ export function Sessions() {
             <td><State word={STATE[each.state]} name={each.state} /></td><td>{each.file?.split(/[\\/]/).pop() ?? "–"}</td>
             <td class="num">{number(each.interval)} s</td><td class="num">{bytes(each.bytes)}</td><td class="num">{number(each.records)}</td>
             <td class={each.errors > 0 ? "num bad" : "num"}>{number(each.errors)}</td><td class="num">{number(each.alerts)}</td><td class="num">{moment(each.last, null)}</td>
-            <td class="tools">{each.logs > 0 && <button onClick={() => show(each)} aria-label={`${t("show")}: ${each.name}`}>{t("show")}</button>}
+            <td class="tools">{own.opensLogs && each.logs > 0 && <button onClick={() => show(each)} aria-label={`${t("show")}: ${each.name}`}>{t("show")}</button>}
               {own.control && starts(each) && <button disabled={busy.value} onClick={() => drop(each)} aria-label={`${t("remove")}: ${each.name}`}>{t("remove")}</button>}
               {own.control && <button disabled={busy.value} onClick={() => turn(each)} aria-label={`${t(starts(each) ? "start" : "stop")}: ${each.name}`}>{t(starts(each) ? "start" : "stop")}</button>}</td>
           </tr>))}</tbody>

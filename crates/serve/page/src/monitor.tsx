@@ -129,8 +129,9 @@ export function Monitor() {
 
 /** Where the settings file of what is shown is. It has how each line looks, as the terminal keeps it, too. */
 function savedView(): string {
-  const line = data.value.series.slice(0, MOST_STYLES).map((one, nth) => {
-    const own = styleOf(one);
+  const all = data.value.series.map((one, nth) => ({ one, nth, own: styleOf(one) }));
+  // Those that somebody chose the look of come first.
+  const line = all.sort((left, right) => Number(right.own !== undefined) - Number(left.own !== undefined)).slice(0, MOST_STYLES).map(({ one, nth, own }) => {
     return `${written({ ...own, colour: own?.colour ?? nth % LOOKS })} ${one.path}`;
   });
   return address("settings", { path: paths.value, view: view.value, seconds: span.value, sweep: sweep.value ? 1 : 0, axis: axis.value?.join("~"), line });

@@ -1,7 +1,7 @@
 // The overview of a machine, now or at the time of the cursor.
 import { batch, signal, useSignalEffect } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { early, get, type Folded, type Gauge, type Overview as Answer, type Process } from "./api";
+import { early, get, type Folded, type Gauge, type Overview as Answer } from "./api";
 import { Spark } from "./chart";
 import { bits, brief, bytes, duration, moment, number, percent } from "./format";
 import { hidden } from "./live";
@@ -161,19 +161,11 @@ export function Overview() {
               <td class="num">{one.bytes === null ? "–" : rate(one.bytes)}</td><td class="num">{number(one.threads)}</td></tr>))}
           </tbody>
         </table></div>
-        <Hidden all={now.processes?.largest ?? []} />
+        {now.processes !== null && now.processes.hiddenIo > 0
+          && <p class="soft">{t("hiddenIo").replace("{1}", number(now.processes.hiddenIo)).replace("{2}", number(now.processes.count))}</p>}
       </section>
     </main>
   );
-}
-
-/** Of how many processes the kernel does not show everything to the user of the server. */
-function Hidden({ all }: { all: Process[] }) {
-  // Rates of a process need two samples of it.
-  const known = all.filter((one) => one.processor !== null);
-  const hidden = known.filter((one) => one.bytes === null).length;
-  if (hidden === 0) return null;
-  return <p class="soft">{t("hiddenIo").replace("{1}", number(hidden)).replace("{2}", number(known.length))}</p>;
 }
 
 /** Chooses what is looked at; the dialog that adds counters stays. */

@@ -56,7 +56,7 @@ const TABLE = {
   stopped: ["stopped", "중지됨", "停止", "остановлен"],
   killed: ["killed", "강제 종료됨", "強制終了", "прерван"],
   newSession: ["New session", "새 세션", "新しいセッション", "Новый сеанс"],
-  onlyShown: ["'tally serve --allow-control' starts, stops and removes sessions here.", "'tally serve --allow-control'로 여기서 시작·중지합니다.", "'tally serve --allow-control' ならここで開始・停止できます。", "'tally serve --allow-control' управляет сеансами отсюда."],
+  onlyShown: ["'tally serve --allow-control' makes, starts, stops and deletes sessions here.", "'tally serve --allow-control'로 여기서 세션을 만들고 시작·중지·삭제합니다.", "'tally serve --allow-control' ならここでセッションを作成・開始・停止・削除できます。", "'tally serve --allow-control' создаёт, начинает, завершает и удаляет сеансы здесь."],
   start: ["Start", "시작", "開始", "Начать"],
   stop: ["Stop", "중지", "停止する", "Остановить"],
   beginAt: ["Begin", "시작 시각", "開始時刻", "Начало"],

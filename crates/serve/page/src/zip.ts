@@ -1,5 +1,5 @@
 // A zip archive that is dropped on the page: the logs in it, one after the other. The browser unpacks it, so that
-// nothing but the logs is sent. Where what is in it begins stands at its end.
+// nothing but the logs is sent. The list of files is at the end of the archive.
 import { ApiError } from "./api";
 import { t, type Word } from "./words";
 
@@ -8,7 +8,6 @@ const [LOCAL, ENTRY, END, LOCATOR] = [0x04034b50, 0x02014b50, 0x06054b50, 0x0706
 const [MOST_END, MOST_LIST] = [22 + 65_535 + 20, 16 << 20];
 /** The most bytes of a file that is unpacked; the server takes less. */
 const MOST_BYTES = 2 ** 31;
-const LOGS = /\.(blg|csv|tsv|tally|sqlite|db|parquet|prof|gz|xz|zst)$/i;
 const VIEWS = /\.(tallymon|html?|xml)$/i;
 
 type Entry = { name: string; flags: number; method: number; sum: number; packed: number; bytes: number; at: number };
@@ -20,7 +19,6 @@ const SUMS = Int32Array.from({ length: 256 }, (_, byte) => {
   return byte;
 });
 
-/** A folder, which can not be read, is none. */
 export const isZip = (file: Blob): Promise<boolean> => viewOf(file.slice(0, 4)).then((head) => [LOCAL, END].includes(head.getUint32(0, true))).catch(() => false);
 
 /** What is in an archive. A number that a view does not have is a fault of the file. */
@@ -79,16 +77,19 @@ async function unpacked(file: Blob, one: Entry, told: (bytes: number) => void): 
   return new File([blob], one.name.split(/[\\/]/).pop() ?? one.name);
 }
 
-/** The logs of an archive, or, without any, its other files. `told` gets how far it is. */
+/** The files of an archive but saved views and pages; the server says of each what it is. `told` gets how far it is. One
+ * that can not be unpacked is told after the others. */
 export async function* unzip(file: File, told: (share: number) => void): AsyncGenerator<File> {
   const fault = (word: Word, name = "") => new ApiError(400, `${file.name}${name && `: ${name}`}: ${t(word)}`);
   const all = (await list(file).catch(() => { throw fault("zipDamaged"); })).filter((one) => !/\/$|^__MACOSX\//.test(one.name));
-  const logs = all.filter((one) => LOGS.test(one.name));
-  const chosen = logs.length > 0 ? logs : all.filter((one) => !VIEWS.test(one.name));
+  const chosen = all.filter((one) => !VIEWS.test(one.name));
   if (chosen.length === 0) throw fault("zipEmpty");
+  const faults: ApiError[] = [];
   for (const one of chosen) {
-    if (one.flags & 1) throw fault("zipLocked", one.name);
-    if ((one.method !== 0 && one.method !== 8) || one.bytes > MOST_BYTES) throw fault("zipOther", one.name);
-    yield await unpacked(file, one, (bytes) => told(bytes / one.bytes)).catch(() => { throw fault("zipDamaged", one.name); });
+    if (one.flags & 1) { faults.push(fault("zipLocked", one.name)); continue; }
+    if ((one.method !== 0 && one.method !== 8) || one.bytes > MOST_BYTES) { faults.push(fault("zipOther", one.name)); continue; }
+    const log = await unpacked(file, one, (bytes) => told(bytes / one.bytes)).catch(() => { faults.push(fault("zipDamaged", one.name)); });
+    if (log) yield log;
   }
+  if (faults.length > 0) throw new ApiError(400, faults.map((one) => one.message).join("; "));
 }

@@ -134,7 +134,7 @@ pub(crate) fn machine(kept: &Arc<Kept>, scratch: &Scratch, control: bool, logs: 
     Options {
         live: Some(Location::Local),
         logs: logs.to_vec(),
-        sessions: Some(SessionAccess { sessions, control }),
+        sessions: Some(SessionAccess { sessions, control, opens_logs: true }),
         events: Some(roots),
         profiles: Some(crate::profiles::access()),
         ..options()
@@ -301,6 +301,17 @@ fn the_log_of_a_session_is_shown_and_a_session_is_deleted() {
         assert_eq!((&hosts[1]["name"], &hosts[1]["closable"]), (&"day.csv".into(), &true.into()));
         assert_eq!(hosts.as_array().unwrap().len(), 2);
     }
+    // A server for other machines shows what was given, and no logs of sessions.
+    let mut options = machine(&kept, &scratch, false, &[]);
+    options.sessions.as_mut().unwrap().opens_logs = false;
+    let apart = Running::with(options);
+    let (status, error) = post(&apart, "/api/v1/sessions/open?name=night");
+    assert_eq!(
+        (status, &error["error"]),
+        (403, &"this server shows other machines no logs of sessions".into())
+    );
+    assert_eq!(apart.get("/api/v1/sessions")["opensLogs"], false);
+    drop(apart);
     let (status, error) = post(&server, "/api/v1/sessions/open?name=disk");
     assert_eq!((status, &error["error"]), (409, &"session \"disk\" has no log yet".into()));
     let closed = server.send(&format!("{}\r\n", server.head("DELETE", "/api/v1/logs?id=log1")));

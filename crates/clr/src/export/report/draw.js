@@ -269,7 +269,7 @@ function listen() {
   $("times").addEventListener("change", (event) => { state.times = event.target.value; render(); });
   $("without").placeholder = t("Leave out namespaces");
   $("without").setAttribute("aria-label", t("Leave out namespaces"));
-  $("without").addEventListener("input", (event) => { state.without = event.target.value.toLowerCase().split(/[\s,;]+/).filter(Boolean); state.zoom = null; render(); });
+  $("without").addEventListener("input", (event) => { state.without = event.target.value.toLowerCase().split(/[\s,;]+/).filter(Boolean); state.zoom = null; state.open.clear(); render(); });
   $("search").addEventListener("input", (event) => { state.search = event.target.value.trim().toLowerCase(); render(); });
   addEventListener("resize", () => { if (["Flame graph", "Timeline", "Sandwich"].includes(state.tab)) render(); });
   addEventListener("keydown", pressed);
