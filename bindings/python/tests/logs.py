@@ -147,6 +147,30 @@ def another_host(tally, folder):
     fails(ValueError, "timeout", lambda: tallymon.Query("ssh://other", timeout=0))
 
 
+def a_host_over_tls(tally, folder):
+    """A query over TLS, with a server of its own that this reader was let in by."""
+    roots = {name: os.path.join(folder, name) for name in ("web", "desk")}
+    environment = {name: {**os.environ, "TALLY_ROOT": root} for name, root in roots.items()}
+    serve = [tally, "serve", "--tls", "--listen", "127.0.0.1:0"]
+    server = subprocess.Popen(serve, env=environment["web"], stdout=subprocess.PIPE, text=True)
+    try:
+        address = server.stdout.readline().split()[0]
+        invite = [tally, "remote", "pair", "--name", "desk"]
+        code = subprocess.run(invite, env=environment["web"], check=True, capture_output=True).stdout
+        subprocess.run([tally, "remote", "pair", address], env=environment["desk"], check=True, input=code)
+        os.environ["TALLY_ROOT"] = roots["desk"]
+        query = tallymon.Query(address, timeout=60)
+        query.add(r"\Memory\Available Bytes")
+        query.collect()
+        (path, value), = query.values().items()
+        assert path.endswith(r"\Memory\Available Bytes") and value > 1_000_000, (path, value)
+    finally:
+        server.kill()
+        server.wait()
+    # The remote registry: nobody listens at this port any more.
+    fails(OSError, "127.0.0.1", lambda: tallymon.Query(address.replace("tls://", "rrp://ann@"), timeout=5))
+
+
 def main():
     tally, samples = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
@@ -154,6 +178,7 @@ def main():
         if tally:
             a_recording(tally, folder)
             another_host(tally, folder)
+            a_host_over_tls(tally, folder)
     if samples:
         logs_of_windows(samples)
     print("all right")

@@ -11,10 +11,10 @@
 //! ```
 //! use std::time::Duration;
 //! use tallymon::core::title::Language;
-//! use tallymon::{Location, Query, Sampler};
+//! use tallymon::{Definitions, Location, Query, Sampler};
 //!
 //! let mut sampler = Sampler::start(|| tallymon::open(&Location::Local))?;
-//! let info = sampler.info(Language::ENGLISH).wait(Duration::from_secs(60)).unwrap()?;
+//! let info = sampler.info(Language::ENGLISH, Definitions::None).wait(Duration::from_secs(60)).unwrap()?;
 //! let (mut chart, mut table) = (Query::over(info.clone()), Query::over(info));
 //! chart.add(r"\Memory\Available Bytes")?;
 //! table.add(r"\Process(*)\*")?;
