@@ -39,6 +39,7 @@ mod session;
 #[cfg_attr(not(unix), path = "stack/other.rs")]
 mod stack;
 mod stop;
+mod usual_counters;
 mod windows;
 mod words;
 

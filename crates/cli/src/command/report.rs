@@ -11,31 +11,8 @@ use crate::exit::{Failure, Kind};
 use crate::missing_values::{SEE_DOCTOR, is_curable};
 use crate::output::Rows;
 use crate::paths;
+use crate::usual_counters;
 use crate::words::say;
-
-/// Counters of the report: processor, memory, disks and network at a glance.
-pub(crate) const DEFAULT_COUNTERS: &[&str] = &[
-    r"\Processor(_Total)\% Processor Time",
-    r"\Processor(_Total)\% User Time",
-    r"\Processor(_Total)\% Privileged Time",
-    r"\System\Processor Queue Length",
-    r"\System\Context Switches/sec",
-    r"\System\Processes",
-    r"\System\Threads",
-    r"\System\System Up Time",
-    r"\Memory\Available MBytes",
-    r"\Memory\% Committed Bytes In Use",
-    r"\Memory\Page Faults/sec",
-    r"\Memory\Pages/sec",
-    r"\PhysicalDisk(*)\Disk Read Bytes/sec",
-    r"\PhysicalDisk(*)\Disk Write Bytes/sec",
-    r"\PhysicalDisk(*)\Avg. Disk sec/Transfer",
-    r"\LogicalDisk(*)\% Free Space",
-    r"\Network Interface(*)\Bytes Received/sec",
-    r"\Network Interface(*)\Bytes Sent/sec",
-    r"\TCPv4\Connections Established",
-    r"\TCPv4\Segments Retransmitted/sec",
-];
 
 /// Time between the two samples that rates need.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -65,7 +42,7 @@ pub(crate) fn run(common: &Common) -> Result<(), Failure> {
 /// The default counters that this source has.
 fn default_query(common: &Common) -> Result<Query, Failure> {
     let mut query = paths::query(common)?;
-    for path in DEFAULT_COUNTERS {
+    for path in usual_counters::REPORT {
         // A saved block may lack some of these objects.
         let _ = query.add(path);
     }

@@ -11,7 +11,6 @@ use tallymon_serve::{Report as Content, ReportError, ReportOptions, report};
 use super::analyze::logs_of;
 use super::analyze::text::Tongue;
 use super::relog::{ended, reading};
-use super::report::DEFAULT_COUNTERS;
 use super::report_markdown;
 use crate::arguments::parse::{file_of, interval};
 use crate::arguments::{Common, Reading, Replacing};
@@ -21,6 +20,7 @@ use crate::output::refuse_input;
 use crate::paths;
 use crate::progress::Progress;
 use crate::stop::without_half_files;
+use crate::usual_counters;
 use crate::words::say;
 
 #[derive(Debug, Args)]
@@ -106,7 +106,7 @@ pub(crate) fn run(common: &Common, wanted: &Report) -> Result<(), Failure> {
         against: wanted.against.clone(),
         last: wanted.last,
         paths: wanted.counters.clone(),
-        usual: DEFAULT_COUNTERS.iter().map(|path| (*path).to_string()).collect(),
+        usual: usual_counters::REPORT.iter().map(|path| (*path).to_string()).collect(),
         reading: reading(&wanted.reading)?,
         locale: paths::locale(common)?,
     };

@@ -19,7 +19,6 @@ use tallymon::remote::tls::USUAL_PORT;
 use tallymon::{Locale, Location};
 use tallymon_serve::{MetricsAccess, Options, Secure, ServeError, Server, SessionAccess};
 
-use super::mon::DEFAULT_COUNTERS;
 use super::nsclient::{self, Allowed};
 use super::prof;
 use super::relog::reading;
@@ -33,6 +32,7 @@ use crate::exit::{Failure, Kind};
 use crate::hosts;
 use crate::paths;
 use crate::session::stored::StoredSessions;
+use crate::usual_counters;
 use crate::words::say;
 
 #[derive(Debug, Args)]
@@ -247,7 +247,7 @@ fn options(common: &Common, wanted: &Serve) -> Result<Options, Failure> {
         reading: ReadOptions { processes: wanted.naming.of_log(), ..reading(&wanted.reading)? },
         interval: wanted.interval,
         locale: Locale { instances: wanted.naming.live(), ..paths::locale(common)? },
-        usual: DEFAULT_COUNTERS.iter().map(|path| (*path).to_string()).collect(),
+        usual: usual_counters::CHART.iter().map(|path| (*path).to_string()).collect(),
         uploads: u64::from(wanted.uploads) << 20,
         metrics: wanted.metrics.map(|who| match who {
             Who::Token => MetricsAccess::Token,

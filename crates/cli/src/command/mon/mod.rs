@@ -27,15 +27,8 @@ use crate::paths;
 use crate::progress::open_logs;
 use crate::session::stored::StoredSessions;
 use crate::stop;
+use crate::usual_counters;
 use crate::words::say;
-
-/// Counters of the first chart: one line each for processor, memory, disk and network.
-pub(crate) const DEFAULT_COUNTERS: &[&str] = &[
-    r"\Processor(_Total)\% Processor Time",
-    r"\Memory\Available MBytes",
-    r"\PhysicalDisk(_Total)\Disk Bytes/sec",
-    r"\Network Interface(*)\Bytes Total/sec",
-];
 
 /// The longest time that a source may take to list its objects before the screen opens.
 const OPENING: Duration = Duration::from_secs(10);
@@ -134,7 +127,7 @@ fn run_with(
         options.paths = match (&log, chosen.is_empty()) {
             (Some(log), false) => meant_of_log(log, locale, &repaired(chosen.clone()))?,
             (None, false) => repaired(chosen.clone()),
-            (Some(log), true) => usual_of_log(log, locale, DEFAULT_COUNTERS)?,
+            (Some(log), true) => usual_of_log(log, locale, usual_counters::CHART)?,
             (None, true) => defaults(&mut query),
         };
     }
@@ -216,7 +209,7 @@ fn defaults(query: &mut Query) -> Vec<String> {
         let parsed = CounterPath::parse(path).ok()?;
         query.object(path, &parsed.path.object).ok()
     };
-    DEFAULT_COUNTERS.iter().copied().filter(|path| object(path).is_some()).map(str::to_string).collect()
+    usual_counters::CHART.iter().copied().filter(|path| object(path).is_some()).map(str::to_string).collect()
 }
 
 /// Splits the arguments into logs and counter paths. Logs are those of `--log`, then the other files.
