@@ -41,12 +41,15 @@ pub enum SendError {
     Http(hyper::Error),
     /// The answer is longer than this many bytes, which are read at most.
     TooLong(usize),
+    /// There is no request that could be sent: something of this machine or of the settings is wrong.
+    Request(io::Error),
 }
 
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SendError::Connect(error) => write!(f, "no connection: {error}"),
+            SendError::Request(error) => write!(f, "the request can not be made: {error}"),
             SendError::Timeout(time) => write!(f, "no answer within {} s", time.as_secs_f64()),
             SendError::TooLong(most) => {
                 write!(f, "the answer has more than {most} bytes, which are read at most")

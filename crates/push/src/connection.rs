@@ -137,7 +137,7 @@ impl Connection {
             return Err(SendError::Connect(io::Error::other("the connection is over")));
         };
         loop {
-            let request = request().map_err(SendError::Connect)?;
+            let request = request().map_err(SendError::Request)?;
             let old = self.open.take();
             let is_old = old.is_some();
             let exchange = exchange(endpoint, old, request, most);

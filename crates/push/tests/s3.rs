@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tallymon_push::s3::{Address, Bucket, S3Error};
-use tallymon_testkit::{ObjectStorage, Scratch, attack};
+use tallymon_testkit::{BucketServer, Does, ObjectStorage, Scratch, attack};
 
 fn bucket(server: &ObjectStorage, [id, secret]: &[String; 2], address: &str) -> Bucket {
     at(&server.address, id, secret, address)
@@ -186,10 +186,42 @@ fn a_lost_answer_is_no_other_writer() {
         assert_eq!(result.unwrap(), expected, "{stored}");
         assert_eq!(heads.lock().unwrap().len(), 3);
     }
-    // Without a lost answer nothing is read.
-    let (address, heads) = says(vec![taken]);
-    assert!(!at(&address, "id", "secret", "s3://b").put_new("a", b"mine").unwrap());
-    assert_eq!(heads.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn an_answer_lost_on_a_connection_that_stayed_open_is_no_other_writer() {
+    // The first request of a connection is answered. The second one is done, and its answer is lost.
+    let server = BucketServer::start(|asked| match (asked.method.as_str(), asked.nth) {
+        ("PUT", 2) => Does::Lost,
+        _ => Does::All,
+    });
+    let bucket = at(&server.address, "id", "secret", "s3://b");
+    assert_eq!(bucket.get("a", 9).unwrap(), None);
+    assert!(bucket.put_new("a", b"mine").unwrap());
+    assert_eq!(bucket.get("a", 9).unwrap().unwrap(), b"mine");
+    assert!(!bucket.put_new("a", b"theirs").unwrap());
+    assert_eq!(bucket.get("a", 9).unwrap().unwrap(), b"mine");
+}
+
+#[test]
+fn the_object_of_a_folder_is_none_below_it() {
+    let server = BucketServer::start(|_| Does::All);
+    // As consoles make an empty folder.
+    assert!(at(&server.address, "id", "secret", "s3://b").put_new("x/", b"").unwrap());
+    let bucket = at(&server.address, "id", "secret", "s3://b/x");
+    assert_eq!(bucket.list("", None, 1).unwrap(), []);
+    bucket.put_new("a", b"mine").unwrap();
+    assert_eq!(bucket.list("", None, 1).unwrap()[0].key, "a");
+}
+
+#[test]
+fn a_request_that_can_not_be_made_is_not_sent_again() {
+    let server = BucketServer::start(|_| Does::All);
+    // A key with a character that no header can have.
+    let error = at(&server.address, "i\u{1}d", "secret", "s3://b").get("a", 9).unwrap_err();
+    let words = error.to_string();
+    assert!(!error.is_passing() && !words.contains("no connection"), "{words}");
+    assert!(words.contains("the name of the access key"), "{words}");
 }
 
 #[test]
@@ -280,6 +312,16 @@ fn attack_hostile_object_storage() {
         assert!(error.contains(words), "{start:?}: {words}: {error}");
         assert!(!error.contains("secret"), "{error}");
     }
+    // Pages that lead to each other, with keys that are not ours.
+    let to = |token: &str| {
+        let next = format!("<NextContinuationToken>{token}</NextContinuationToken>");
+        page(&format!("<Contents><Key>y/b</Key></Contents><IsTruncated>true</IsTruncated>{next}"))
+    };
+    let pages: Vec<String> = ["a", "b"].iter().cycle().take(20).map(|token| to(token)).collect();
+    let (address, heads) = says(pages);
+    let error = list(&at(&address, "id", "secret", "s3://b/x")).unwrap_err().to_string();
+    assert!(error.contains("does not go on"), "{error}");
+    assert_eq!(heads.lock().unwrap().len(), 3);
     // Keys of others in a list are left out.
     let (address, _) =
         says(vec![page("<Contents><Key>y/b</Key></Contents><Contents><Key>x/a</Key></Contents>")]);

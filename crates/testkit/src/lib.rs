@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod attacks;
+mod bucket_server;
 mod ends;
 mod machines;
 mod object_storage;
@@ -16,6 +17,7 @@ mod text_server;
 mod work;
 
 pub use attacks::{attack, attack_count, has_own_machine, other_user};
+pub use bucket_server::{Asked, BucketServer, Does};
 pub use ends::Ends;
 pub use machines::{LARGE_MACHINES, LargeMachine};
 pub use object_storage::ObjectStorage;

@@ -64,9 +64,11 @@ impl From<S3Error> for io::Error {
         let kind = match &error {
             S3Error::Settings(_) => io::ErrorKind::InvalidInput,
             S3Error::NoAnswer(SendError::Timeout(_)) => io::ErrorKind::TimedOut,
-            S3Error::NoAnswer(SendError::Connect(error)) => error.kind(),
+            S3Error::NoAnswer(SendError::Connect(error) | SendError::Request(error)) => error.kind(),
             S3Error::NoAnswer(_) => io::ErrorKind::ConnectionAborted,
             S3Error::Refused { status: 404, .. } => io::ErrorKind::NotFound,
+            // An object that ends before the range that was asked for.
+            S3Error::Refused { status: 416, .. } => io::ErrorKind::UnexpectedEof,
             S3Error::Refused { status: 401 | 403, .. } => io::ErrorKind::PermissionDenied,
             S3Error::Refused { .. } => io::ErrorKind::Other,
             S3Error::Wrong(_) => io::ErrorKind::InvalidData,
@@ -80,7 +82,9 @@ impl S3Error {
     /// Whether the same request may succeed later: the server is away or busy.
     pub fn is_passing(&self) -> bool {
         match self {
-            S3Error::NoAnswer(SendError::TooLong(_)) | S3Error::Settings(_) | S3Error::Wrong(_) => false,
+            S3Error::NoAnswer(SendError::TooLong(_) | SendError::Request(_))
+            | S3Error::Settings(_)
+            | S3Error::Wrong(_) => false,
             S3Error::NoAnswer(_) => true,
             S3Error::Refused { status, .. } => is_busy(*status),
             S3Error::Local(_) => false,

@@ -44,7 +44,8 @@ const MOST_ANSWER: usize = 4 << 20;
 /// The most objects that a list may have.
 const MOST_OBJECTS: usize = 1 << 22;
 
-/// How often a request is sent at most, and the pauses in between: some 6 s in sum.
+/// How often a request is sent at most, and the pauses in between: some 6 s in sum. Each try has the time of
+/// [`PATIENCE`] besides.
 const TRIES: u32 = 6;
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
@@ -174,7 +175,7 @@ impl Bucket {
     /// The server is away, refuses, or the object is longer.
     pub fn get(&self, key: &str, most: usize) -> Result<Option<Vec<u8>>, S3Error> {
         let call = Call { most, ..Call::new(Method::GET, key) };
-        let (reply, _) = self.send(&call)?;
+        let reply = self.send(&call)?;
         match reply.status {
             200 => Ok(Some(reply.body)),
             404 if self.is_missing_key(&reply) => Ok(None),
@@ -191,7 +192,7 @@ impl Bucket {
         let last = from.saturating_add(length as u64).saturating_sub(1);
         let range = format!("bytes={from}-{last}");
         let call = Call { header: Some(("range", &range)), most: length, ..Call::new(Method::GET, key) };
-        let (reply, _) = self.send(&call)?;
+        let reply = self.send(&call)?;
         match reply.status {
             206 => {}
             // A server without ranges gives all, which is right if that is what was asked for.
@@ -220,11 +221,12 @@ impl Bucket {
     pub fn put_file(&self, key: &str, file: &File) -> Result<(), S3Error> {
         let length = file.metadata().map_err(S3Error::Local)?.len();
         let call = Call { payload: Payload::File(file, length), ..Call::new(Method::PUT, key) };
-        let (reply, _) = self.send(&call)?;
+        let reply = self.send(&call)?;
         if matches!(reply.status, 200..=204) { Ok(()) } else { Err(self.refused(&reply)) }
     }
 
-    /// Gives a name that no object has to these bytes; `false` if one has it.
+    /// Gives a name that no object has to these bytes; `false` if one has it. An object with the same bytes
+    /// is taken for this one, so they should be bytes that nobody else puts there.
     ///
     /// # Errors
     ///
@@ -235,15 +237,15 @@ impl Bucket {
             header: Some(("if-none-match", "*")),
             ..Call::new(Method::PUT, key)
         };
-        let (reply, tries) = self.send(&call)?;
+        let reply = self.send(&call)?;
         match reply.status {
             200..=204 => Ok(true),
             // The answer to an earlier try may have been lost on its way, and that try have been the first.
-            412 if tries > 1 => match self.get(key, bytes.len().max(1)) {
+            // How often it was sent is not known: a connection that stayed open may have sent it twice.
+            412 => match self.get(key, bytes.len().max(1)) {
                 Err(S3Error::NoAnswer(SendError::TooLong(_))) => Ok(false),
                 stored => Ok(stored?.as_deref() == Some(bytes)),
             },
-            412 => Ok(false),
             _ => Err(self.refused(&reply)),
         }
     }
@@ -281,7 +283,7 @@ impl Bucket {
     ///
     /// As [`Bucket::put_file`].
     pub fn delete(&self, key: &str) -> Result<(), S3Error> {
-        let (reply, _) = self.send(&Call::new(Method::DELETE, key))?;
+        let reply = self.send(&Call::new(Method::DELETE, key))?;
         match reply.status {
             200..=204 => Ok(()),
             404 if self.is_missing_key(&reply) => Ok(()),
@@ -299,32 +301,36 @@ impl Bucket {
         let prefix = self.whole(begin);
         let after = after.map(|after| self.whole(after));
         let mut all: Vec<Found> = Vec::new();
+        // With those that are not ours.
+        let mut count = 0usize;
         let mut token: Option<String> = None;
+        let mut tokens: HashSet<String> = HashSet::new();
         loop {
             let mut query: Vec<(&str, &str)> = Vec::new();
             query.extend(token.as_deref().map(|token| ("continuation-token", token)));
             query.extend([("list-type", "2"), ("prefix", prefix.as_ref())]);
             query.extend(after.as_deref().map(|after| ("start-after", after)));
             let call = Call { key: None, query: &query, ..Call::new(Method::GET, "") };
-            let (reply, _) = self.send(&call)?;
+            let reply = self.send(&call)?;
             if reply.status != 200 {
                 return Err(self.refused(&reply));
             }
             let page =
                 xml::page(&reply.body).map_err(|words| S3Error::Wrong(format!("the list: {words}")))?;
-            if page.next.is_some() && (page.found.is_empty() || page.next == token) {
+            let is_new = page.next.as_ref().is_none_or(|next| tokens.insert(sign::hash(next.as_bytes())));
+            if page.next.is_some() && (page.found.is_empty() || !is_new) {
                 return Err(S3Error::Wrong("the list does not go on, though it says so".to_owned()));
             }
+            count = count.saturating_add(page.found.len());
             for mut found in page.found {
                 // What is not ours is left out, whatever the server thinks.
-                let Some(key) = self.below(&found.key).filter(|_| found.key.starts_with(prefix.as_ref()))
-                else {
-                    continue;
-                };
+                // An empty key is the folder itself, as consoles make one.
+                let is_ours = |key: &&str| !key.is_empty() && found.key.starts_with(prefix.as_ref());
+                let Some(key) = self.below(&found.key).filter(is_ours) else { continue };
                 found.key = key.to_owned();
                 all.push(found);
             }
-            if all.len() > MOST_OBJECTS {
+            if count > MOST_OBJECTS {
                 return Err(S3Error::Wrong(format!("the list has more than {MOST_OBJECTS} objects")));
             }
             match page.next {
@@ -359,8 +365,8 @@ impl Bucket {
         matches!(xml::said(&reply.body).code.as_str(), "NoSuchKey" | "")
     }
 
-    /// Sends a request until there is an answer of a server that is not busy, and says how often it was sent.
-    fn send(&self, call: &Call<'_>) -> Result<(Reply, u32), S3Error> {
+    /// Sends a request until there is an answer of a server that is not busy.
+    fn send(&self, call: &Call<'_>) -> Result<Reply, S3Error> {
         let mut pause = FIRST_PAUSE;
         let payload = self.hash_of(call)?;
         for nth in 1..=TRIES {
@@ -371,10 +377,10 @@ impl Bucket {
                     retry_after(&reply.headers, SystemTime::now())
                 }
                 Err(error) if error.is_passing() => None,
-                _ => return result.map(|reply| (reply, nth)),
+                _ => return result,
             };
             if nth == TRIES {
-                return result.map(|reply| (reply, nth));
+                return result;
             }
             // Many writers that failed together do not come back together.
             let random =

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::io::{self, Read};
+use std::path::PathBuf;
 
 /// The longest file of credentials or settings.
 const MOST_TEXT: u64 = 1 << 20;
@@ -46,16 +46,15 @@ impl Settings {
     ///
     /// There are no credentials, or a file of them can not be read, in words.
     pub(super) fn read(variable: &dyn Fn(&str) -> Option<String>) -> Result<Settings, String> {
-        let named = variable("AWS_PROFILE");
-        let profile = named.clone().unwrap_or_else(|| "default".to_owned());
+        let profile = variable("AWS_PROFILE").unwrap_or_else(|| "default".to_owned());
         let home = variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
         let file = |name: &str, usual: &str| match variable(name) {
-            Some(file) => Some(PathBuf::from(file)),
-            None => home.as_ref().map(|home| home.join(".aws").join(usual)),
+            Some(path) => Some(Named { path: PathBuf::from(path), is_usual: false }),
+            None => home.as_ref().map(|home| Named { path: home.join(".aws").join(usual), is_usual: true }),
         };
         let config_file = file("AWS_CONFIG_FILE", "config");
         let section = if profile == "default" { profile.clone() } else { format!("profile {profile}") };
-        let config = section_of(config_file.as_deref(), &section)?.unwrap_or_default();
+        let config = section_of(config_file.as_ref(), &section)?.unwrap_or_default();
         let setting = |names: &[&str], key: &str| {
             names.iter().find_map(|name| variable(name)).or_else(|| config.get(key).cloned())
         };
@@ -69,15 +68,20 @@ impl Settings {
         let endpoint = endpoint.unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com"));
         let certificate = setting(&["AWS_CA_BUNDLE"], "ca_bundle").map(PathBuf::from);
         let (credentials, source) = match of_variables(variable)? {
-            // A profile that is named on purpose is meant.
-            Some(found) if named.is_none() => (found, "the environment".to_owned()),
-            _ => of_files(file("AWS_SHARED_CREDENTIALS_FILE", "credentials"), &profile, &config)?,
+            // Also before a profile that is named, as the tools of AWS do.
+            Some(found) => (found, "the environment".to_owned()),
+            None => of_files(file("AWS_SHARED_CREDENTIALS_FILE", "credentials"), &profile, &config)?,
         };
         Ok(Settings { credentials, source, region, endpoint, certificate })
     }
 }
 
 fn of_variables(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Credentials>, String> {
+    // A value that was read from a file often ends with a line.
+    let variable = |name: &str| {
+        let value = variable(name)?.trim().to_owned();
+        (!value.is_empty()).then_some(value)
+    };
     match (variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY")) {
         (Some(id), Some(secret)) => {
             Ok(Some(Credentials { id, secret, token: variable("AWS_SESSION_TOKEN") }))
@@ -89,13 +93,13 @@ fn of_variables(variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<Cred
 }
 
 fn of_files(
-    file: Option<PathBuf>,
+    file: Option<Named>,
     profile: &str,
     config: &HashMap<String, String>,
 ) -> Result<(Credentials, String), String> {
-    let found = section_of(file.as_deref(), profile)?;
+    let found = section_of(file.as_ref(), profile)?;
     let shown =
-        file.as_ref().map_or_else(|| "~/.aws/credentials".to_owned(), |file| file.display().to_string());
+        file.as_ref().map_or_else(|| "~/.aws/credentials".to_owned(), |file| file.path.display().to_string());
     let keys = found.as_ref().unwrap_or(config);
     match (keys.get("aws_access_key_id"), keys.get("aws_secret_access_key")) {
         (Some(id), Some(secret)) => {
@@ -121,21 +125,41 @@ fn of_files(
     }
 }
 
-/// The settings in a section of a file; `None` if there is no such file or section.
-fn section_of(file: Option<&Path>, section: &str) -> Result<Option<HashMap<String, String>>, String> {
-    let Some(file) = file else { return Ok(None) };
+/// A file of credentials or settings.
+struct Named {
+    path: PathBuf,
+    /// It is where the tools of AWS have it; nobody has named it.
+    is_usual: bool,
+}
+
+/// The settings in a section of a file; `None` if there is no such file or section. A usual file that may not
+/// be read, as that of another user's home folder, is none either.
+fn section_of(file: Option<&Named>, section: &str) -> Result<Option<HashMap<String, String>>, String> {
+    let Some(Named { path: file, is_usual }) = file else { return Ok(None) };
     let failed = |error: &dyn fmt::Display| format!("{}: {error}", file.display());
     let about = match std::fs::metadata(file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if is_absent(error.kind(), *is_usual) => return Ok(None),
         about => about.map_err(|error| failed(&error))?,
     };
     if !about.is_file() || about.len() > MOST_TEXT {
         return Err(failed(&"it is no regular file of at most 1 MiB"));
     }
     let mut text = String::new();
-    let opened = File::open(file).map_err(|error| failed(&error))?;
+    let opened = match File::open(file) {
+        Err(error) if is_absent(error.kind(), *is_usual) => return Ok(None),
+        opened => opened.map_err(|error| failed(&error))?,
+    };
     opened.take(MOST_TEXT).read_to_string(&mut text).map_err(|error| failed(&error))?;
     Ok(parsed(&text, section))
+}
+
+/// Whether a file that can not be opened counts as one that is not there.
+const fn is_absent(kind: io::ErrorKind, is_usual: bool) -> bool {
+    match kind {
+        io::ErrorKind::NotFound => true,
+        io::ErrorKind::PermissionDenied => is_usual,
+        _ => false,
+    }
 }
 
 /// Lines `name = value` below `[section]`. What is indented belongs to the setting above it.

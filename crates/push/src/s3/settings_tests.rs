@@ -28,11 +28,15 @@ fn credentials_come_from_variables_or_a_profile() {
     assert_eq!((found.credentials.id.as_str(), found.credentials.secret.as_str()), ("ID", "SE/CR+ET="));
     assert_eq!((found.region.as_str(), found.credentials.token), ("eu-central-1", None));
     assert_eq!(found.endpoint, "https://s3.eu-central-1.amazonaws.com");
-    let found =
-        settings(&[("AWS_PROFILE", "other"), ("AWS_ACCESS_KEY_ID", "A"), ("AWS_SECRET_ACCESS_KEY", "B")]);
-    let found = found.unwrap();
+    let found = settings(&[("AWS_PROFILE", "other")]).unwrap();
     assert_eq!((found.credentials.id.as_str(), found.credentials.token.as_deref()), ("ID2", Some("T==")));
     assert_eq!((found.region.as_str(), found.endpoint.as_str()), ("eu-west-3", "http://localhost:9000"));
+    // Keys come before a profile, which says the rest.
+    let pair = [("AWS_ACCESS_KEY_ID", "A\r\n"), ("AWS_SECRET_ACCESS_KEY", " B\n")];
+    let found = settings(&[&pair[..], &[("AWS_PROFILE", "other"), ("AWS_SESSION_TOKEN", "T\n")]].concat());
+    let found = found.unwrap();
+    assert_eq!((found.credentials.id.as_str(), found.credentials.secret.as_str()), ("A", "B"));
+    assert_eq!((found.credentials.token.as_deref(), found.region.as_str()), (Some("T"), "eu-west-3"));
     let both = [("AWS_ACCESS_KEY_ID", "A"), ("AWS_SECRET_ACCESS_KEY", "B"), ("AWS_REGION", "x")];
     let found = settings(&[&both[..], &[("AWS_ENDPOINT_URL", "http://h:1")]].concat()).unwrap();
     assert_eq!((found.credentials.id.as_str(), found.region.as_str()), ("A", "x"));
@@ -55,4 +59,12 @@ fn missing_credentials_say_where_they_were_looked_for() {
         let error = settings(variables).unwrap_err();
         assert!(error.contains(words), "{words}: {error}");
     }
+}
+
+#[test]
+fn only_a_usual_file_may_be_one_that_nobody_may_read() {
+    // The tests often run as a user who may read everything.
+    use io::ErrorKind::{NotFound, Other, PermissionDenied};
+    assert!(is_absent(PermissionDenied, true) && !is_absent(PermissionDenied, false));
+    assert!(is_absent(NotFound, false) && !is_absent(Other, true));
 }
