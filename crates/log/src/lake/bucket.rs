@@ -20,8 +20,9 @@ use crate::temporary::temporary;
 const TAIL: u64 = 64 << 10;
 const BLOCK: u64 = 1 << 20;
 
-/// Versions that are read ahead, and how many at the same time.
+/// Versions that are read ahead: how many, the bytes of them that are enough, and how many at the same time.
 const AHEAD: usize = 64;
+const ENOUGH: usize = 64 << 20;
 const AT_ONCE: usize = 8;
 
 /// A folder of a bucket.
@@ -34,10 +35,12 @@ pub(super) struct BucketStore {
 
 impl BucketStore {
     pub(super) fn open(address: &str) -> Result<BucketStore, S3Error> {
-        let address = Address::parse(address)?;
-        let shown = PathBuf::from(address.to_string());
-        let bucket = Arc::new(Bucket::of_environment(&address)?);
-        Ok(BucketStore { bucket, shown, versions: Mutex::default() })
+        Ok(BucketStore::of(Bucket::of_environment(&Address::parse(address)?)?))
+    }
+
+    fn of(bucket: Bucket) -> BucketStore {
+        let shown = PathBuf::from(bucket.address().to_string());
+        BucketStore { bucket: Arc::new(bucket), shown, versions: Mutex::default() }
     }
 
     /// The numbers of versions behind a number, in order, and whether there are checkpoints behind it.
@@ -54,20 +57,34 @@ impl BucketStore {
         Ok((numbers, has_checkpoint))
     }
 
-    /// Reads versions, several at a time.
+    /// Reads versions, several at a time: all, or the first ones if these have many bytes.
     fn read_ahead(&self, numbers: &[u64], most: u64) -> Result<BTreeMap<u64, Vec<u8>>, S3Error> {
         let most = usize::try_from(most.saturating_add(1)).unwrap_or(usize::MAX);
         let mut read = BTreeMap::new();
+        let mut bytes = 0usize;
         for some in numbers.chunks(AT_ONCE) {
             let get = |number: u64| self.bucket.get(&name_of(number), most);
             let texts: Vec<_> = std::thread::scope(|scope| {
-                let started: Vec<_> = some.iter().map(|number| scope.spawn(move || get(*number))).collect();
-                started.into_iter().map(std::thread::ScopedJoinHandle::join).collect()
+                let begin = |number: &u64| {
+                    let (number, named) = (*number, std::thread::Builder::new().name("lake".to_owned()));
+                    // Where no more threads are allowed, this one does it.
+                    named.spawn_scoped(scope, move || get(number)).map_err(|_| number)
+                };
+                let started: Vec<_> = some.iter().map(begin).collect();
+                let ended = started.into_iter().map(|thread| match thread {
+                    Ok(thread) => thread.join(),
+                    Err(number) => Ok(get(number)),
+                });
+                ended.collect()
             });
             for (number, text) in some.iter().zip(texts) {
                 let text =
                     text.unwrap_or_else(|_| Err(S3Error::Local(io::Error::other("a thread ended"))))?;
+                bytes = bytes.saturating_add(text.as_ref().map_or(0, Vec::len));
                 read.extend(text.map(|text| (*number, text)));
+            }
+            if bytes >= ENOUGH {
+                break;
             }
         }
         Ok(read)
@@ -122,6 +139,10 @@ impl Store for BucketStore {
     fn write_version(&self, number: u64, text: &[u8]) -> io::Result<bool> {
         self.bucket.prove_names_are_given_once(&format!("_tally/proof-{:032x}", random()))?;
         Ok(self.bucket.put_new(&name_of(number), text)?)
+    }
+
+    fn may_arrive_late(&self) -> bool {
+        true
     }
 
     fn open(&self, below: &Path, size: u64) -> io::Result<Box<dyn Input>> {
@@ -252,3 +273,7 @@ impl Seek for Object {
         Ok(self.at)
     }
 }
+
+#[cfg(test)]
+#[path = "bucket_tests.rs"]
+mod tests;

@@ -43,10 +43,14 @@ impl Table {
     ///
     /// Those of the place where it is, and a table that can not be read, with the version and the line.
     pub(super) fn open(root: &Path) -> Result<Table, LogError> {
-        let store = store_at(root)?;
-        if !store.is_table().map_err(|error| LogError::from(error).in_file(root))? {
+        Table::open_in(store_at(root)?)
+    }
+
+    /// The same, of a place.
+    pub(super) fn open_in(store: Arc<dyn Store>) -> Result<Table, LogError> {
+        if !store.is_table().map_err(|error| LogError::from(error).in_file(store.shown()))? {
             let words = "it is no lake: it has no folder _delta_log; 'tally relog -f lake' begins one";
-            return Err(LogError::new(LogErrorKind::NotALog(words.to_owned())).in_file(root));
+            return Err(LogError::new(LogErrorKind::NotALog(words.to_owned())).in_file(store.shown()));
         }
         Table::of_store(store)
     }
@@ -70,14 +74,14 @@ impl Table {
         Ok(table)
     }
 
-    /// Opens a table to write; begins it if the folder is new, or has nothing in it but what is hidden.
+    /// Opens a table to write; begins it if the place is new, or has nothing in it but what is hidden.
     ///
     /// # Errors
     ///
     /// As [`Table::open`], and a folder with other files in it.
-    pub(super) fn to_write(root: &Path) -> Result<Table, LogError> {
-        let failed = |error: std::io::Error| LogError::from(error).in_file(root);
-        let store = store_at(root)?;
+    pub(super) fn to_write(store: Arc<dyn Store>) -> Result<Table, LogError> {
+        let root = store.shown().to_path_buf();
+        let failed = |error: std::io::Error| LogError::from(error).in_file(&root);
         if let Some(table) = Table::known(&store)? {
             table.state.check_writable().map_err(|words| table.unusable(words))?;
             return Ok(table);
@@ -86,7 +90,7 @@ impl Table {
             store
                 .begin()
                 .map_err(failed)?
-                .map_err(|words| LogError::new(LogErrorKind::Request(words)).in_file(root))?;
+                .map_err(|words| LogError::new(LogErrorKind::Request(words)).in_file(&root))?;
         }
         let table = Table { store: Arc::clone(&store), state: State::default() };
         if table.newest()?.0.is_none() {
@@ -191,7 +195,15 @@ impl Table {
             .map_err(|error| LogError::from(error).in_file(&whole(self.root(), Path::new(&name_of(version)))))
     }
 
-    /// Removes the files of parts after an error, unless a version names them all the same.
+    /// Removes the files of parts after a version could not be written, unless it may appear all the same.
+    pub(super) fn discard_after_error(&mut self, parts: &[Added]) {
+        // What they cost until the next vacuum is less than a version without its parts.
+        if !self.store.may_arrive_late() {
+            self.discard_unnamed(parts);
+        }
+    }
+
+    /// Removes the files of parts that no version names.
     pub(super) fn discard_unnamed(&mut self, parts: &[Added]) {
         if self.refresh().is_ok() {
             let unnamed = parts.iter().filter(|part| !self.state.parts.contains_key(&part.part.path));

@@ -129,12 +129,12 @@ fn merge(
             Ok(())
         }
         Ok(None) => {
-            added.discard(&*table.store);
+            table.discard_unnamed(std::slice::from_ref(&added));
             done.remarks.push(format!("day={day} {}: another writer changed it", object.unwrap_or_default()));
             Ok(())
         }
         Err(error) => {
-            table.discard_unnamed(std::slice::from_ref(&added));
+            table.discard_after_error(std::slice::from_ref(&added));
             Err(error)
         }
     }

@@ -76,7 +76,7 @@ pub(super) fn open_below(root: &Path, below: &Path) -> io::Result<File> {
         path.push(part);
         if fs::symlink_metadata(&path)?.is_symlink() {
             let words = format!("{} is a symbolic link; none is followed in a table", path.display());
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, words));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, words));
         }
     }
     open_regular(&path)

@@ -1,19 +1,30 @@
 //! Puts logs into a table.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::json;
 
 use super::commit::Table;
 use super::hash::name_of;
 use super::sink::LakeSink;
+use super::store::{Store, store_at};
 use crate::error::LogError;
 use crate::relog::{Options, Plan, Report};
 
 /// Puts `inputs` into the table of a folder, which is begun if there is none, as one version. Logs that are
 /// in the table already are not put in again, see [`Report::is_known`].
 pub(crate) fn put(inputs: &[PathBuf], root: &Path, options: &Options) -> Result<Report, LogError> {
-    let mut table = Table::to_write(root)?;
+    put_into(store_at(root)?, inputs, options)
+}
+
+/// The same, into the table of a place.
+pub(super) fn put_into(
+    store: Arc<dyn Store>,
+    inputs: &[PathBuf],
+    options: &Options,
+) -> Result<Report, LogError> {
+    let mut table = Table::to_write(store)?;
     let name = name_of(inputs, options)?;
     let known = || Report { is_known: true, ..Report::default() };
     if table.state.logs.contains(&name) {
@@ -21,8 +32,8 @@ pub(crate) fn put(inputs: &[PathBuf], root: &Path, options: &Options) -> Result<
         return Ok(known());
     }
     let mut plan = Plan::new(inputs, options)?;
-    let mut sink = LakeSink::new(std::sync::Arc::clone(&table.store));
-    plan.copy(&mut sink, options).map_err(|error| error.in_file(root))?;
+    let mut sink = LakeSink::new(Arc::clone(&table.store));
+    plan.copy(&mut sink, options).map_err(|error| error.in_file(table.root()))?;
     let parts = sink.into_parts();
     let milliseconds = parts.iter().map(|part| part.milliseconds).max().unwrap_or_default();
     let values = parts.iter().filter_map(|part| part.part.rows).fold(0u64, u64::saturating_add);
@@ -47,12 +58,12 @@ pub(crate) fn put(inputs: &[PathBuf], root: &Path, options: &Options) -> Result<
             Ok(plan.report)
         }
         Ok(None) => {
-            parts.iter().for_each(|part| part.discard(&*table.store));
+            table.discard_unnamed(&parts);
             table.keep();
             Ok(known())
         }
         Err(error) => {
-            table.discard_unnamed(&parts);
+            table.discard_after_error(&parts);
             Err(error)
         }
     }

@@ -88,7 +88,11 @@ impl LakeReader {
     ///
     /// Those of the operating system, and a table that can not be read, with the version and the line.
     pub(crate) fn open(root: &Path, options: &ReadOptions) -> Result<LakeReader, LogError> {
-        let table = Table::open(root)?;
+        LakeReader::of_table(Table::open(root)?, options)
+    }
+
+    /// Reads a table that was opened.
+    pub(super) fn of_table(table: Table, options: &ReadOptions) -> Result<LakeReader, LogError> {
         table.state.check_readable().map_err(|words| table.unusable(words))?;
         let mut about = About::new(Format::Lake);
         let (name, bias) = options.bias.map_or(("UTC".to_owned(), 0), |bias| (String::new(), bias));
@@ -172,17 +176,18 @@ impl LakeReader {
         Ok(())
     }
 
-    /// Reads the row groups of a part from a number on that belong together. What can not be read is noted.
+    /// Reads the row groups of a part from a number on that belong together. What is damaged is noted.
+    ///
+    /// # Errors
+    ///
+    /// The part may be whole, and can not be had now.
     fn read_part(&mut self, below: &Path, size: u64, number: usize) -> Result<Option<Loaded>, LogError> {
-        let file = match self.store.open(below, size) {
-            Ok(file) => file,
-            Err(error) => {
-                self.damage(0, format!("the part {} is left out: {error}", below.display()));
-                return Ok(None);
-            }
-        };
-        let mut groups = match Groups::open(file) {
+        let opened = self.store.open(below, size).map_err(LogError::from).and_then(Groups::open);
+        let mut groups = match opened {
             Ok(groups) => groups,
+            Err(error) if !is_damage(&error) => {
+                return Err(error.in_file(&whole(self.store.shown(), below)));
+            }
             Err(error) => {
                 self.damage(0, format!("the part {} is left out: {error}", below.display()));
                 return Ok(None);
@@ -396,6 +401,25 @@ impl LogReader for LakeReader {
         self.begin(FileTime(position.byte));
         self.about.records = position.records;
         Ok(true)
+    }
+}
+
+/// Whether an error says that a part is damaged or not there. Else it is somewhere, and nobody can read it
+/// now: a copy of the others would count as complete.
+fn is_damage(error: &LogError) -> bool {
+    use io::ErrorKind;
+
+    match &error.kind {
+        LogErrorKind::Io(error) => matches!(
+            error.kind(),
+            ErrorKind::NotFound
+                | ErrorKind::NotADirectory
+                | ErrorKind::InvalidFilename
+                | ErrorKind::InvalidInput
+                | ErrorKind::InvalidData
+                | ErrorKind::UnexpectedEof
+        ),
+        _ => true,
     }
 }
 

@@ -52,6 +52,11 @@ pub(super) trait Store: Send + Sync {
     /// Writes a version if there is none of this number; returns whether.
     fn write_version(&self, number: u64, text: &[u8]) -> io::Result<bool>;
 
+    /// Whether a version whose writing failed may appear later: its request may still be on the way.
+    fn may_arrive_late(&self) -> bool {
+        false
+    }
+
     /// Opens a part. `size` is what the table says.
     fn open(&self, below: &Path, size: u64) -> io::Result<Box<dyn Input>>;
 
@@ -84,8 +89,12 @@ pub(super) fn store_at(root: &Path) -> Result<Arc<dyn Store>, LogError> {
 }
 
 /// Whether there is a table in a folder, or at an address.
-pub fn has_table(root: &Path) -> bool {
-    store_at(root).is_ok_and(|store| store.is_table().unwrap_or_default())
+///
+/// # Errors
+///
+/// The server can not be asked, or the address can not be used.
+pub fn has_table(root: &Path) -> Result<bool, LogError> {
+    store_at(root)?.is_table().map_err(|error| LogError::from(error).in_file(root))
 }
 
 /// Whether an address can be used, as far as that shows without asking its server: it is one, and there are

@@ -21,8 +21,8 @@ use crate::record::{estimate, format_of, while_recording};
 use tallymon_log::lake::has_table as has_lake;
 
 #[cfg(not(feature = "parquet"))]
-const fn has_lake(_: &Path) -> bool {
-    false
+const fn has_lake(_: &Path) -> Result<bool, SessionError> {
+    Ok(false)
 }
 
 /// How long a recorder may take to begin.
@@ -56,7 +56,7 @@ impl SessionSettings {
     }
 
     /// The logs, each once. A log that is there is complete; else there is its recording.
-    fn inputs(&self) -> Vec<PathBuf> {
+    fn inputs(&self) -> Result<Vec<PathBuf>, SessionError> {
         let mut numbers: Vec<u32> = self.logs().iter().map(|(number, _)| *number).collect();
         numbers.dedup();
         let input = |number| {
@@ -65,8 +65,8 @@ impl SessionSettings {
         };
         // A lake has what is complete, of this session and maybe of others.
         let lake =
-            (self.format == Format::Lake && has_lake(self.place())).then(|| self.place().to_path_buf());
-        lake.into_iter().chain(numbers.into_iter().map(input)).collect()
+            (self.format == Format::Lake && has_lake(self.place())?).then(|| self.place().to_path_buf());
+        Ok(lake.into_iter().chain(numbers.into_iter().map(input)).collect())
     }
 
     fn check_readable(&self) -> Result<(), SessionError> {
@@ -181,10 +181,10 @@ impl SessionStore {
     ///
     /// # Errors
     ///
-    /// Logs of its format are not read here.
+    /// Logs of its format are not read here, or the server of its lake can not be asked.
     pub fn logs(&self, settings: &SessionSettings) -> Result<Vec<PathBuf>, SessionError> {
         settings.check_readable()?;
-        Ok(settings.inputs())
+        settings.inputs()
     }
 
     /// Prepares a copy of what a session has recorded, or of the last of it, in one log that no ring
