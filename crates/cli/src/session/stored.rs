@@ -61,8 +61,8 @@ impl StoredSessions {
             alerts: status.alerts,
             latest_alerts: status.latest_alerts,
             counters: settings.paths(),
+            folder: settings.place().to_path_buf(),
             name: settings.name,
-            folder: settings.folder,
         }
     }
 }
@@ -111,7 +111,7 @@ impl Sessions for StoredSessions {
 
     fn delete(&self, name: &str) -> Result<String, String> {
         let settings = session::delete(&self.store, name).map_err(words)?;
-        Ok(format!("session {name:?} is gone; its logs are in {}", settings.folder.display()))
+        Ok(format!("session {name:?} is gone; its logs are in {}", settings.place().display()))
     }
 
     fn start(&self, name: &str) -> Result<(), String> {
@@ -150,7 +150,9 @@ fn most_bytes(settings: &SessionSettings, an_hour: f64, now: FileTime) -> Option
     ];
     let log = of_log.into_iter().flatten().reduce(f64::min);
     let ring = settings.segments.zip(log).map(|(count, bytes)| f64::from(count) * bytes);
-    [by_time, ring, settings.max_size.map(|bytes| bytes as f64)].into_iter().flatten().reduce(f64::min)
+    // That of a lake in object storage is the limit of what waits.
+    let most = settings.max_size.filter(|_| settings.lake.is_none()).map(|bytes| bytes as f64);
+    [by_time, ring, most].into_iter().flatten().reduce(f64::min)
 }
 
 /// The arguments of `tally log start`. A value stays with its option, so that none is taken for an option.
@@ -255,6 +257,10 @@ mod tests {
         };
         assert_eq!(most(ring), Some(24e6));
         assert_eq!(most(|settings| settings.max_size = Some(5)), Some(5.0));
+        let of_lake = |settings: &mut SessionSettings| {
+            (settings.max_size, settings.lake) = (Some(5), Some(PathBuf::from("s3://a")));
+        };
+        assert_eq!(most(of_lake), None);
         assert_eq!(most(|settings| settings.rotate_size = Some(5)), None);
         // From the begin, or from now if that has passed.
         let (begin, end) = (Some(hours(2)), Some(hours(5)));

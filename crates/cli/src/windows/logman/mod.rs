@@ -425,7 +425,7 @@ fn describe(store: &SessionStore, settings: &SessionSettings) -> io::Result<()> 
         |title: &str, text: &str| writeln!(out, "{}", visible(format!("{title:<22}{text}").trim_end()));
     line("Name:", name)?;
     line("Status:", status(store, settings))?;
-    line("Root Path:", &settings.folder.to_string_lossy())?;
+    line("Root Path:", &settings.place().to_string_lossy())?;
     line("Segment:", on(new_logs))?;
     if let Some(time) = settings.rotate_time {
         line("Segment Max Duration:", &format!("{} second(s)", time.as_secs_f64()))?;

@@ -16,7 +16,7 @@ use super::settings::SessionSettings;
 use super::socket::Shared;
 use super::status::SessionStatus;
 use super::store::SessionStore;
-use super::uploads::Uploads;
+use super::uploads::{AT_THE_END, Uploads};
 use crate::clock::{LocalZone, now};
 use crate::query::Query;
 use crate::record::{Counts, Existing, RollingRecorder, convert, while_recording};
@@ -360,8 +360,7 @@ impl Run<'_> {
     /// Waits for the next record; `false` when the recorder is to end.
     fn wait(&mut self, until: Instant) -> bool {
         loop {
-            let words = self.uploads.as_mut().map(Uploads::poll).unwrap_or_default();
-            words.iter().for_each(|words| self.note(words));
+            self.upload(Uploads::poll);
             if self.is_asked_to_stop() || self.settings.is_over(now()) {
                 return false;
             }
@@ -551,9 +550,17 @@ impl Run<'_> {
         }
     }
 
-    fn join_conversions(&mut self) {
-        let words = self.uploads.as_mut().map(Uploads::finish).unwrap_or_default();
+    /// Goes on with what waits for object storage, and notes what is said of it.
+    fn upload(&mut self, go_on: impl FnOnce(&mut Uploads) -> Vec<String>) {
+        let words = self.uploads.as_mut().map(go_on).unwrap_or_default();
         words.iter().for_each(|words| self.note(words));
+        if let Some(uploads) = &mut self.uploads {
+            uploads.settle(&mut self.status.last_error);
+        }
+    }
+
+    fn join_conversions(&mut self) {
+        self.upload(|uploads| uploads.finish(AT_THE_END));
         for conversion in self.conversions.drain(..).collect::<Vec<_>>() {
             match conversion.join() {
                 Ok(Ok(())) => {}

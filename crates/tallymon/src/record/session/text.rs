@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
 use tallymon_core::time::FileTime;
-use tallymon_log::Format;
+use tallymon_log::{Format, is_address};
 use tallymon_remote::AddressError;
 
 use super::alert::Alerts;
@@ -78,6 +78,9 @@ impl SessionSettings {
         settings.interval = fields.time("interval")?.filter(|time| !time.is_zero()).unwrap_or(INTERVAL);
         settings.sync = fields.time("sync")?.unwrap_or(settings.sync);
         settings.lake = fields.text("lake")?.map(PathBuf::from);
+        if let Some(lake) = settings.lake.as_ref().filter(|lake| !is_address(lake)) {
+            return Err(format!("\"lake\": {lake:?} is no address, such as s3://BUCKET/FOLDER"));
+        }
         if let Some(base) = fields.text("base")? {
             settings.base = base.to_owned();
         }
@@ -223,6 +226,18 @@ mod tests {
         refused(sent, "only recorded");
         let text = settings.to_text().replacen("ssh://", "ftp://", 1);
         assert!(SessionSettings::from_text(&text).unwrap_err().contains("web1: "));
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn a_lake_is_an_address() {
+        let mut settings = SessionSettings::new("a", PathBuf::from("/x"));
+        (settings.all_objects, settings.format) = (true, Format::Lake);
+        settings.lake = Some(PathBuf::from("s3://lakes/a"));
+        assert_eq!(SessionSettings::from_text(&settings.to_text()), Ok(settings.clone()));
+        settings.lake = Some(PathBuf::from("/tmp/a"));
+        let error = SessionSettings::from_text(&settings.to_text()).unwrap_err();
+        assert!(error.contains("\"/tmp/a\" is no address"), "{error}");
     }
 
     #[test]
