@@ -1,12 +1,12 @@
-"""A question over made values: in a lake, and in the same values written naively, asked by DuckDB and ClickHouse.
+"""A question over synthetic values: in a lake, and in a naive table of the same values, asked by DuckDB and ClickHouse.
 
     python3 bench/programs/billion.py FOLDER [VALUES [TALLY]]
 
 needs duckdb and chdb (PyPI) and a `tally` (by default the one in the PATH). The values of one log become a lake by
-`tally relog`, and the parts of that are in the table as often as VALUES needs, each with a day of its own: a billion
-values take some 4 GB. The naive table has the same rows as one wide text column and a number, as programs that dump
+`tally relog`. Its parts are in the table as often as VALUES needs, each with a day of its own: a billion values take
+some 4 GB. The naive table has the same rows as one wide text column and a number, as programs that dump
 counters write them: Parquet as the library writes it, neither sorted nor in folders. VALUES is 10 million unless
-given. What was made is removed.
+given. What it has written is removed at the end.
 """
 
 import os
