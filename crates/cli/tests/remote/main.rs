@@ -10,6 +10,7 @@ mod export;
 mod hostile;
 mod install;
 mod kerberos;
+mod languages;
 mod monitor;
 mod page;
 mod pipe;

@@ -3,30 +3,33 @@
 
 use std::fs;
 use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tallymon_testkit::shared;
 
+use crate::languages::{GERMAN, serve_languages};
 use crate::smbd::{PASSWORD, Samba, passwords};
 use crate::support::{Net, Ran, has};
 
-const BIND: u8 = 11;
-const AUTH_3: u8 = 16;
-const OPEN_MACHINE: u16 = 2;
-const OPEN: u16 = 3;
-const CLOSE: u16 = 5;
-const ENUMERATE: u16 = 9;
-const OPEN_BELOW: u16 = 15;
-const QUERY: u16 = 17;
-const OPEN_NLS: u16 = 33;
+pub(crate) const BIND: u8 = 11;
+pub(crate) const AUTH_3: u8 = 16;
+pub(crate) const OPEN_MACHINE: u16 = 2;
+pub(crate) const OPEN: u16 = 3;
+pub(crate) const CLOSE: u16 = 5;
+pub(crate) const ENUMERATE: u16 = 9;
+pub(crate) const OPEN_BELOW: u16 = 15;
+pub(crate) const QUERY: u16 = 17;
+pub(crate) const OPEN_NLS: u16 = 33;
 
 /// What a server does with a message.
-enum Reply {
+pub(crate) enum Reply {
     Send(Vec<u8>),
     /// Nothing is to be answered.
     Nothing,
@@ -36,15 +39,15 @@ enum Reply {
 }
 
 /// A message of a client.
-struct Message<'m> {
-    kind: u8,
+pub(crate) struct Message<'m> {
+    pub(crate) kind: u8,
     /// The number of the call.
     call: [u8; 4],
     /// How many bytes of a login it has.
-    login: u16,
-    operation: u16,
+    pub(crate) login: u16,
+    pub(crate) operation: u16,
     /// What follows the head of a request.
-    stub: &'m [u8],
+    pub(crate) stub: &'m [u8],
 }
 
 impl<'m> Message<'m> {
@@ -55,12 +58,12 @@ impl<'m> Message<'m> {
     }
 
     /// The name of the value that is queried.
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let units = self.stub[40..].chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
         String::from_utf16(&units.take_while(|unit| *unit != 0).collect::<Vec<u16>>()).unwrap()
     }
 
-    fn pdu(&self, kind: u8, flags: u8, body: &[u8]) -> Vec<u8> {
+    pub(crate) fn pdu(&self, kind: u8, flags: u8, body: &[u8]) -> Vec<u8> {
         let mut pdu = vec![5, 0, kind, flags, 0x10, 0, 0, 0];
         pdu.extend(u16::try_from(body.len() + 16).unwrap().to_le_bytes());
         pdu.extend([0, 0]);
@@ -78,7 +81,7 @@ impl<'m> Message<'m> {
     }
 
     /// An answer in fragments of this many bytes.
-    fn answered(&self, stub: &[u8], fragment: usize) -> Vec<u8> {
+    pub(crate) fn answered(&self, stub: &[u8], fragment: usize) -> Vec<u8> {
         let parts: Vec<&[u8]> = stub.chunks(fragment).collect();
         let last = parts.len() - 1;
         let each = parts.iter().enumerate().map(|(at, part)| {
@@ -89,17 +92,17 @@ impl<'m> Message<'m> {
     }
 
     /// A key whose handle is the number of the call.
-    fn opened(&self) -> Vec<u8> {
+    pub(crate) fn opened(&self) -> Vec<u8> {
         let handle = [self.operation.to_le_bytes()[0]; 20];
         self.answered(&[&handle[..], &[0; 4]].concat(), 4000)
     }
 
-    fn fault(&self) -> Vec<u8> {
+    pub(crate) fn fault(&self) -> Vec<u8> {
         self.pdu(3, 3, &[&[0; 8][..], &5u32.to_le_bytes()].concat())
     }
 
     /// A value that says that it has `said` bytes, with a status.
-    fn valued(&self, bytes: &[u8], said: usize, status: u32) -> Vec<u8> {
+    pub(crate) fn valued(&self, bytes: &[u8], said: usize, status: u32) -> Vec<u8> {
         let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
         let count = u32::try_from(said).unwrap();
         let mut stub = words(&[1, 3, 1, 1 << 26, 0, count]);
@@ -110,7 +113,7 @@ impl<'m> Message<'m> {
     }
 
     /// What a server that works says.
-    fn right(&self) -> Vec<u8> {
+    pub(crate) fn right(&self) -> Vec<u8> {
         match (self.kind, self.operation) {
             (BIND, _) => self.bound(),
             (_, OPEN) => self.opened(),
@@ -134,7 +137,7 @@ impl<'m> Message<'m> {
 type Server = Arc<dyn Fn(&Message<'_>) -> Reply + Send + Sync>;
 
 /// Begins to serve the pipe of a Samba.
-fn serve(folder: &Path, server: Server) {
+pub(crate) fn serve(folder: &Path, server: Server) {
     let socket = folder.join("np/winreg");
     let _ = fs::remove_file(&socket);
     let listener = UnixListener::bind(socket).unwrap();
@@ -183,7 +186,7 @@ fn answer(mut stream: UnixStream, server: &Server) -> Option<()> {
 }
 
 /// Starts a Samba that passes its pipes on. `None` where there is none.
-fn start(net: &Net) -> Option<(Samba, std::path::PathBuf)> {
+pub(crate) fn start(net: &Net) -> Option<(Samba, std::path::PathBuf)> {
     let pipes = net.folder.join("pipes");
     fs::create_dir_all(pipes.join("np")).unwrap();
     for folder in [pipes.clone(), pipes.join("np")] {
@@ -200,7 +203,11 @@ fn start(net: &Net) -> Option<(Samba, std::path::PathBuf)> {
 }
 
 fn get(net: &Net, samba: &Samba, timeout: &str) -> Ran {
-    let far = format!("rrp://nobody@127.0.0.1:{}", samba.port);
+    get_from(net, samba.port, timeout)
+}
+
+fn get_from(net: &Net, port: u16, timeout: &str) -> Ran {
+    let far = format!("rrp://nobody@127.0.0.1:{port}");
     net.tally(&["get", r"\Widgets(*)\Widget Count", "--json", "-H", &far, "--timeout", timeout])
 }
 
@@ -231,17 +238,47 @@ fn a_server_that_does_not_seal_is_read_all_the_same() {
 fn a_registry_that_starts_on_demand_is_waited_for() {
     let net = Net::new(&[]);
     let Some((samba, pipes)) = start(&net) else { return };
-    let begun = Instant::now();
-    let starting = thread::spawn(move || {
-        // It is there when the pipe is opened for the third time or the fourth.
-        thread::sleep(Duration::from_millis(1_500));
-        serve_two_languages(&pipes);
+    let refusals = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&refusals);
+    // It starts when the pipe was opened in vain for the second time.
+    let port = pass_on(samba.port, move || {
+        if counted.fetch_add(1, Ordering::SeqCst) == 1 {
+            serve_languages(&pipes, GERMAN);
+        }
     });
-    let ran = get(&net, &samba, "20s");
-    starting.join().unwrap();
+    let ran = get_from(&net, port, "60s");
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
-    assert!(begun.elapsed() > Duration::from_millis(1_500));
+    assert_eq!(refusals.load(Ordering::SeqCst), 2);
     has(&ran.out, &["\"value\":7"]);
+}
+
+/// Passes connections on to a server of SMB 2, and says when a file can not be opened, before the client
+/// hears it.
+fn pass_on(port: u16, refused: impl Fn() + Send + 'static) -> u16 {
+    /// The number of the command that opens a file.
+    const CREATE: [u8; 2] = [5, 0];
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let mut server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+            thread::spawn(move || {
+                let _ = std::io::copy(&mut from, &mut to);
+                let _ = to.shutdown(Shutdown::Both);
+            });
+            let mut length = [0; 4];
+            while server.read_exact(&mut length).is_ok() {
+                let mut message = vec![0; usize::try_from(u32::from_be_bytes(length)).unwrap()];
+                server.read_exact(&mut message).unwrap();
+                if message[12..14] == CREATE && message[8..12] != [0; 4] {
+                    refused();
+                }
+                client.write_all(&[&length[..], &message].concat()).unwrap();
+            }
+        }
+    });
+    own
 }
 
 /// What a server does in the place of an answer.
@@ -350,109 +387,4 @@ fn attack_a_registry_that_stops_or_lies_is_named() {
         "a remote registry is missing, hangs or closes at each step, refuses, or lies about calls and lengths",
         "a named error within the deadline",
     );
-}
-
-/// A registry that also has names in German, outside of the performance registry.
-fn in_two_languages(message: &Message<'_>) -> Vec<u8> {
-    let text = |pairs: &str| pairs.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
-    let number = |number: u32| message.valued(&number.to_le_bytes(), 4, 0);
-    let key = message.stub.first().copied().unwrap_or_default();
-    match message.operation {
-        OPEN_MACHINE | OPEN_BELOW | OPEN_NLS => message.opened(),
-        CLOSE => message.answered(&[0; 24], 4000),
-        ENUMERATE => {
-            let names = ["009", "CurrentLanguage", "007"];
-            let Some(name) = names.get(usize::from(message.stub[20])) else {
-                return message.answered(&[&[0; 24][..], &259u32.to_le_bytes()].concat(), 4000);
-            };
-            let units = u16::try_from(name.len() + 1).unwrap();
-            let mut stub = [(units * 2).to_le_bytes(), 512u16.to_le_bytes()].concat();
-            for word in [1u32, 256, 0, units.into()] {
-                stub.extend(word.to_le_bytes());
-            }
-            stub.extend(text(&format!("{name}\0")));
-            stub.resize(stub.len().next_multiple_of(4), 0);
-            // No class, no time, no fault.
-            stub.extend([0; 12]);
-            message.answered(&stub, 4000)
-        }
-        QUERY => match (u16::from(key), message.name().as_str()) {
-            (OPEN_BELOW, "Last Counter") => number(12),
-            (OPEN_BELOW, "Last Help") => number(13),
-            (OPEN_NLS, "Counter") => {
-                let names = text("2\0Geräte\x004\0Geräteanzahl\x008\0Gerät\0\0");
-                message.valued(&names, names.len(), 0)
-            }
-            (OPEN_NLS, "Help") => {
-                let names = text("3\0Viele Geräte\0\0");
-                message.valued(&names, names.len(), 0)
-            }
-            (OPEN, "Counter 007" | "Explain 007") => message.valued(b"", 0, 2),
-            (OPEN, _) => message.right(),
-            other => panic!("{other:?}"),
-        },
-        _ => message.right(),
-    }
-}
-
-/// How often a value was queried.
-type Asked = Arc<std::sync::Mutex<Vec<String>>>;
-
-fn serve_two_languages(pipes: &Path) -> Asked {
-    let asked = Asked::default();
-    let heard = Arc::clone(&asked);
-    serve(
-        pipes,
-        Arc::new(move |message| match message.kind {
-            AUTH_3 => Reply::Nothing,
-            BIND if message.login > 0 => Reply::Send(message.pdu(13, 3, &[8, 0, 0, 0])),
-            _ => {
-                if message.operation == QUERY {
-                    heard.lock().unwrap().push(message.name());
-                }
-                Reply::Send(in_two_languages(message))
-            }
-        }),
-    );
-    asked
-}
-
-#[test]
-fn names_in_the_languages_of_a_host() {
-    let net = Net::new(&[]);
-    let Some((samba, pipes)) = start(&net) else { return };
-    serve_two_languages(&pipes);
-    let far = format!("rrp://nobody@127.0.0.1:{}", samba.port);
-    for words in [
-        &["get", r"\Geräte(*)\Geräteanzahl"][..],
-        &["get", r"\Widgets(*)\Widget Count", "--lang", "de"],
-        &["get", r"\GERÄTE(*)\Widget Count", "--lang", "de"],
-    ] {
-        let ran = net.tally(&[words, &["--json", "-H", &far, "--timeout", "20s"]].concat());
-        assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{words:?}: {}", ran.out);
-        has(&ran.out, &["\"value\":7", "\"value\":11"]);
-    }
-    let list = net.tally(&["list", "--lang", "de", "-H", &far, "--timeout", "20s"]).data();
-    has(&list, &["Geräte"]);
-}
-
-#[test]
-fn names_of_a_host_come_once_to_a_program() {
-    let net = Net::new(&[]);
-    let Some((samba, pipes)) = start(&net) else { return };
-    let asked = serve_two_languages(&pipes);
-    let port = samba.port;
-    net.file("root/hosts", format!("far rrp://nobody@127.0.0.1:{port}\n").as_bytes());
-    let words = r"mon -H far --timeout 20s --chart '\Widgets(*)\Widget Count'";
-    let Some(terminal) = crate::monitor::open(&net, words) else { return };
-    terminal.wait_for(&["alpha", "beta"]);
-    // The dialog reads the host on its own.
-    terminal.types("a");
-    terminal.wait_for(&["Gadget"]);
-    terminal.key("Escape");
-    terminal.types("q");
-    let asked = asked.lock().unwrap().clone();
-    let count = |name: &str| asked.iter().filter(|it| *it == name).count();
-    assert!(count("Last Counter") >= 2, "{asked:?}");
-    assert_eq!((count("Counter 009"), count("Explain 009")), (1, 1), "{asked:?}");
 }

@@ -3,7 +3,6 @@
 //! | module | contents |
 //! |---|---|
 //! | `kerberos` | a ticket for the server |
-//! | `kept` | names of hosts that were read a short time ago |
 //! | `login` | a login at a server, and the keys of what follows |
 //! | `offer` | the first messages of SMB, which offer encryption |
 //! | `perflib` | the languages of a host, and whether its names have changed |
@@ -12,8 +11,8 @@
 //! | [`seal`] | messages of RPC that are encrypted where SMB does not encrypt |
 //! | `session` | the pipe over SMB, with a deadline for each exchange |
 //! | `source` | requests as values of the performance registry |
+//! | `title_cache` | counter names of hosts that were read a short time ago |
 
-mod kept;
 mod kerberos;
 mod login;
 mod offer;
@@ -22,6 +21,7 @@ pub mod rpc;
 pub mod seal;
 mod session;
 mod source;
+mod title_cache;
 pub mod winreg;
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::request::Request;
 use tallymon_core::title::{Language, TitleIndex, Titles};
 
-use super::kept;
 use super::perflib::{self, Perflib};
 use super::session::{Pipe, Session};
+use super::title_cache;
 use super::winreg::Value;
 use crate::address::{Address, RrpAddress};
 use crate::backoff::Backoff;
@@ -176,23 +176,26 @@ impl Source for RrpSource {
     /// A host's names come again only if their last numbers have changed.
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
         let step = "reading the languages of counters";
-        let found = self.ask(|_, session, left| session.with_pipe(step, left(), perflib::read))?;
+        let known = self.perflib.clone();
+        let found = self.ask(|_, session, left| {
+            session.with_pipe(step, left(), async |pipe: &mut Pipe| perflib::read(pipe, known.as_ref()).await)
+        })?;
         let last = found.last;
-        let has_it = found.languages.contains(&language);
-        self.perflib = Some(found);
+        self.perflib = Some(found.clone());
         let host = Address::Rrp(self.address.clone()).to_string();
-        if let Some(titles) = last.and_then(|last| kept::find(&host, language, last)) {
+        if let Some(titles) = last.and_then(|last| title_cache::find(&host, language, last)) {
             return Ok(titles);
         }
         let titles = titles_from(language, "Explain", |name| match self.value(name, false)? {
-            None if has_it && name.ends_with(&language.to_string()) => {
-                let word = if name.starts_with("Counter") { "Counter" } else { "Help" };
-                self.text(word, language)
-            }
+            None => match found.text_name(language, name) {
+                Some(word) => self.text(word, language),
+                None => Ok(None),
+            },
             value => Ok(value),
         })?;
-        if let Some(last) = last {
-            kept::keep(host, language, last, &titles);
+        // A host that has no names yet, as while it starts, has the same last numbers later.
+        if let Some(last) = last.filter(|_| !titles.is_empty()) {
+            title_cache::keep(host, language, last, &titles);
         }
         Ok(titles)
     }

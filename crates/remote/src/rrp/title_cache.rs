@@ -1,5 +1,5 @@
-//! Names of hosts that were read a short time ago. A program may read a host several times, as the monitor
-//! does for its dialogs, and the names of a Windows have megabytes.
+//! A cache of the counter names of hosts. A program may read a host several times, as the monitor does for
+//! its dialogs, and the names of a Windows have megabytes.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use tallymon_core::title::{Language, Titles};
 /// So many tables are kept: those that were read last.
 const MOST: usize = 16;
 
-struct Kept {
+struct CachedTitles {
     host: String,
     language: Language,
     /// The last numbers of names and help texts: with other ones the names are others.
@@ -17,21 +17,21 @@ struct Kept {
     titles: Titles,
 }
 
-static KEPT: Mutex<VecDeque<Kept>> = Mutex::new(VecDeque::new());
+static CACHE: Mutex<VecDeque<CachedTitles>> = Mutex::new(VecDeque::new());
 
 /// The names of a host, if its last numbers are those of the time when they were read.
 pub(super) fn find(host: &str, language: Language, last: (u32, u32)) -> Option<Titles> {
-    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_it = |it: &&Kept| it.host == host && it.language == language && it.last == last;
-    kept.iter().find(is_it).map(|it| it.titles.clone())
+    let cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_it = |it: &&CachedTitles| it.host == host && it.language == language && it.last == last;
+    cache.iter().find(is_it).map(|it| it.titles.clone())
 }
 
 /// Keeps the names of a host, in the place of older ones.
 pub(super) fn keep(host: String, language: Language, last: (u32, u32), titles: &Titles) {
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    kept.retain(|it| it.host != host || it.language != language);
-    kept.truncate(MOST.saturating_sub(1));
-    kept.push_front(Kept { host, language, last, titles: titles.clone() });
+    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    cache.retain(|it| it.host != host || it.language != language);
+    cache.truncate(MOST.saturating_sub(1));
+    cache.push_front(CachedTitles { host, language, last, titles: titles.clone() });
 }
 
 #[cfg(test)]
