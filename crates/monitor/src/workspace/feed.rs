@@ -59,12 +59,11 @@ impl Sampling {
         self.renewal.is_some()
     }
 
-    /// The requested names and objects, if they arrive within a time. `None` too when the source fails: the
-    /// known ones stay.
-    pub(super) fn renewed(&mut self, patience: Duration) -> Option<SourceInfo> {
+    /// The requested names and objects, or why the source has none, if the answer arrives within a time.
+    pub(super) fn renewed(&mut self, patience: Duration) -> Option<Result<SourceInfo, SourceError>> {
         let answer = self.renewal.as_ref()?.wait(patience)?;
         self.renewal = None;
-        answer.ok()
+        Some(answer)
     }
 }
 

@@ -161,11 +161,13 @@ impl Machine {
                 return true;
             }
             None => match source.sampling.renewed(Duration::ZERO) {
-                Some(info) => {
+                Some(Ok(info)) => {
                     let info = named(info, &self.name);
                     self.renewed = Some(info.clone());
                     info
                 }
+                // The known ones stay, and paths that waited for others are reported.
+                Some(Err(_)) => return true,
                 None => return false,
             },
         };

@@ -84,7 +84,8 @@ impl Workspace {
         if !self.is_own_renewing() {
             return infos;
         }
-        let info = self.sampling.as_mut().and_then(|sampling| sampling.renewed(patience));
+        // If the source fails, the known ones stay.
+        let info = self.sampling.as_mut().and_then(|sampling| sampling.renewed(patience)?.ok());
         let mut is_known =
             |info: &SourceInfo| (self.options.open)().is_ok_and(|known| *known.catalog() == info.catalog);
         if let Some(info) = info.filter(|info| !is_known(info)) {

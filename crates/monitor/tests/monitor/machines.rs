@@ -1,14 +1,17 @@
 //! Several live machines: their rows, one that is late, one that fails and comes back.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use tallymon::core::block::Snapshot;
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::{Absence, NoValue, Sample, Source, SourceError, SourceErrorKind};
-use tallymon::core::request::Request;
-use tallymon::core::title::{Language, Titles};
+use tallymon::core::flow::{
+    Absence, NoValue, RegisteredObjects, Sample, Source, SourceError, SourceErrorKind,
+};
+use tallymon::core::request::{Request, RequestKind};
+use tallymon::core::title::{Language, TitleIndex, Titles};
 use tallymon::fleet::{Aggregate, Fleet};
 use tallymon::{Definitions, Query, Sampler};
 use tallymon_monitor::chart::Glyphs;
@@ -19,6 +22,9 @@ use crate::screens::has;
 
 const BUSY: &str = r"\Processor(_Total)\% Processor Time";
 const QUEUE: &str = r"\System\Processor Queue Length";
+
+/// An object that is registered under the name "Kernel".
+const SILENT: TitleIndex = TitleIndex(5000);
 
 /// No test waits longer than this, however busy the machine is.
 const GUARD: Duration = Duration::from_secs(120);
@@ -47,7 +53,12 @@ struct Gated(Fake, Arc<Gate>);
 impl Source for Gated {
     fn snapshot(&mut self, request: &Request) -> Result<Snapshot, SourceError> {
         self.1.pass();
-        self.0.snapshot(request)
+        match &request.kind {
+            RequestKind::Objects(objects) if objects.contains(&SILENT) => {
+                Err(SourceError::new(SourceErrorKind::Io, "its library is damaged"))
+            }
+            _ => self.0.snapshot(request),
+        }
     }
 
     fn titles(&mut self, language: Language) -> Result<Titles, SourceError> {
@@ -57,6 +68,11 @@ impl Source for Gated {
 
     fn languages(&self) -> Vec<Language> {
         self.0.languages()
+    }
+
+    /// An object that never answers.
+    fn registered(&mut self) -> RegisteredObjects {
+        RegisteredObjects { listed: BTreeSet::from([SILENT]), ..RegisteredObjects::default() }
     }
 }
 
@@ -376,4 +392,15 @@ fn a_machine_that_answers_late_gets_its_counters_then() {
     has(&screen, &["all hosts: 1 / 1", "/web2"]);
     machines.bench.key(KeyCode::Esc);
     has(&machines.bench.screen(), &["all hosts: 2 / 2"]);
+}
+
+#[test]
+fn a_path_whose_object_can_not_be_defined_is_reported() {
+    let path = on("web2", r"\Kernel\Version");
+    let mut machines = Machines::new(2, &[], &[QUEUE, &path], |_| ());
+    machines.until("the path is reported", |machines| {
+        machines.bench.screen().contains("the provider of this object does not answer")
+    });
+    machines.run(2);
+    assert_eq!(machines.last(QUEUE).map(|_| ()), Ok(()));
 }
