@@ -1,7 +1,7 @@
 //! `krb5.conf`: realms, their servers, and the realms of hosts. Files that it includes are put in before.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6};
 
 /// The port of DNS.
 const DNS: u16 = 53;
@@ -22,6 +22,8 @@ pub struct Conf {
     pub looks_up: bool,
     /// The servers of DNS of this machine. They are not part of these settings: others put them in.
     pub name_servers: Vec<SocketAddr>,
+    /// What the settings say of asking DNS.
+    says_looks_up: Option<bool>,
     servers: BTreeMap<String, Vec<String>>,
     domains: Vec<(String, String)>,
 }
@@ -34,6 +36,7 @@ impl Default for Conf {
             kcm_socket: None,
             looks_up: true,
             name_servers: Vec::new(),
+            says_looks_up: None,
             servers: BTreeMap::new(),
             domains: Vec::new(),
         }
@@ -80,7 +83,8 @@ impl Conf {
             }
             ("libdefaults", [], "dns_lookup_kdc") => {
                 let is_off = ["false", "no", "off", "n", "f", "0", "nil"];
-                self.looks_up = !is_off.contains(&value.to_ascii_lowercase().as_str());
+                let is_on = !is_off.contains(&value.to_ascii_lowercase().as_str());
+                self.looks_up = *self.says_looks_up.get_or_insert(is_on);
             }
             ("libdefaults", [], "kcm_socket") => {
                 self.kcm_socket.get_or_insert_with(|| value.to_string());
@@ -132,12 +136,20 @@ impl Conf {
     }
 }
 
-/// The servers of DNS in the text of `resolv.conf`; one may have a port, as in `127.0.0.1:5353`.
-pub fn name_servers(text: &str) -> Vec<SocketAddr> {
+/// The servers of DNS in the text of `resolv.conf`; one may have a port, as in `127.0.0.1:5353`, or a network
+/// interface, as in `fe80::1%eth0`. `index_of` has the numbers of interfaces. A server behind an unknown one
+/// stays without it, so that an error names the server.
+pub fn name_servers(text: &str, index_of: impl Fn(&str) -> Option<u32>) -> Vec<SocketAddr> {
+    let scoped = |place: &str| {
+        let (address, interface) = place.split_once('%')?;
+        let index = interface.parse().ok().or_else(|| index_of(interface)).unwrap_or(0);
+        Some(SocketAddr::V6(SocketAddrV6::new(address.parse().ok()?, DNS, 0, index)))
+    };
     let server = |line: &str| {
         let mut words = line.split_whitespace();
         let place = (words.next() == Some("nameserver")).then(|| words.next()).flatten()?;
-        place.parse().ok().or_else(|| Some(SocketAddr::new(place.parse::<IpAddr>().ok()?, DNS)))
+        let plain = || Some(SocketAddr::new(place.parse::<IpAddr>().ok()?, DNS));
+        place.parse().ok().or_else(plain).or_else(|| scoped(place))
     };
     text.lines().filter_map(server).collect()
 }

@@ -22,13 +22,20 @@ fn settings() {
     assert!(conf.looks_up && conf.kcm_socket.is_none());
     let conf_of = |text: &str| Conf::parse(&format!("[libdefaults]\n{text}\n"));
     assert!(!conf_of("dns_lookup_kdc = no").looks_up);
+    assert!(!conf_of("dns_lookup_kdc = no\ndns_lookup_kdc = yes").looks_up);
+    assert!(conf_of("dns_lookup_kdc = yes\ndns_lookup_kdc = no").looks_up);
     assert_eq!(conf_of("kcm_socket = /run/kcm").kcm_socket.as_deref(), Some("/run/kcm"));
     let servers = name_servers(
         "# x\nnameserver 10.0.0.1\nsearch a\nnameserver ::1\nnameserver 127.0.0.1:5353\n\
-                                nameserver what\nnameserver\n",
+                                nameserver what\nnameserver\nnameserver fe80::1%eth0\n\
+                                nameserver fe80::2%3\nnameserver fe80::3%gone\n",
+        |interface| (interface == "eth0").then_some(7),
     );
     let servers: Vec<String> = servers.iter().map(ToString::to_string).collect();
-    assert_eq!(servers, ["10.0.0.1:53", "[::1]:53", "127.0.0.1:5353"]);
+    assert_eq!(
+        servers,
+        ["10.0.0.1:53", "[::1]:53", "127.0.0.1:5353", "[fe80::1%7]:53", "[fe80::2%3]:53", "[fe80::3]:53",]
+    );
     for (host, realm) in [
         ("win1.corp.example", Some("CORP.EXAMPLE")),
         ("WIN1.a.Corp.Example", Some("CORP.EXAMPLE")),

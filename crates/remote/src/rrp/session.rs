@@ -1,7 +1,8 @@
 //! A login at a server and its open pipe `winreg`. The asynchronous work below it runs on a runtime of its
 //! own, in the thread of the caller, and never longer than the deadline.
 
-use std::cell::Cell;
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::fmt;
 use std::time::Duration;
 
@@ -85,7 +86,21 @@ impl From<RpcError> for Failed {
 }
 
 /// What is being done, for messages.
-type Step = Cell<&'static str>;
+pub(super) struct Step(RefCell<Cow<'static, str>>);
+
+impl Step {
+    pub(super) const fn new(step: &'static str) -> Step {
+        Step(RefCell::new(Cow::Borrowed(step)))
+    }
+
+    pub(super) fn set(&self, step: impl Into<Cow<'static, str>>) {
+        self.0.replace(step.into());
+    }
+
+    pub(super) fn get(&self) -> Cow<'static, str> {
+        self.0.borrow().clone()
+    }
+}
 
 impl Session {
     /// Logs in and opens the performance registry.
@@ -98,7 +113,7 @@ impl Session {
         let runtime = runtime.map_err(|error| {
             SourceError::new(SourceErrorKind::Io, format!("no connection can be made: {error}"))
         })?;
-        let step = Cell::new("connecting");
+        let step = Step::new("connecting");
         let opened = within(&runtime, (timeout, timeout), &step, open(address, credentials, timeout, &step));
         match opened {
             Ok((pipe, key)) => Ok(Session { pipe, key, runtime: Some(runtime) }),
@@ -134,7 +149,7 @@ impl Session {
         let Some(runtime) = runtime else {
             return Err(SourceError::new(SourceErrorKind::Io, "the connection has ended"));
         };
-        within(runtime, time, &Cell::new(step), work(pipe))
+        within(runtime, time, &Step::new(step), work(pipe))
     }
 }
 
@@ -155,7 +170,7 @@ fn within<T>(
 ) -> Result<T, SourceError> {
     match runtime.block_on(async { tokio::time::timeout(left, work).await }) {
         Ok(Ok(done)) => Ok(done),
-        Ok(Err(failed)) if !failed.is_timeout() => Err(failed.at(step.get())),
+        Ok(Err(failed)) if !failed.is_timeout() => Err(failed.at(&step.get())),
         // The connection's own timer has the same length, and may be the first.
         Ok(Err(_)) | Err(_) => {
             let words = format!("no answer within {whole:?} while {}; --timeout waits longer", step.get());
@@ -186,7 +201,7 @@ async fn open(
             step.set("asking for a ticket");
             // A realm may be asked three times, and must leave time to its next server.
             let for_server = timeout.checked_div(3).unwrap_or(timeout);
-            let ticket = kerberos::ticket(user, host, for_server).await?;
+            let ticket = kerberos::ticket(user, host, for_server, step).await?;
             step.set("logging in by Kerberos");
             login::login(&mut connection, &offer, Proof::by_ticket(&ticket)?).await?;
             Sealer::Ticket(Box::new(ticket))
@@ -404,7 +419,7 @@ impl Failed {
     }
 
     /// As an error, with the step at which it happened.
-    fn at(self, step: &'static str) -> SourceError {
+    fn at(self, step: &str) -> SourceError {
         use smb2::ErrorKind as Smb;
         let (kind, advice) = match &self {
             Failed::Smb(error) => match error.kind() {

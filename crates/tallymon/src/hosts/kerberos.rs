@@ -42,7 +42,14 @@ fn name_servers() -> Vec<SocketAddr> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(MOST_RESOLV).read_to_string(&mut text));
     // Without the file there are none, and a message says so where one is needed.
-    read.map(|_| tallymon_remote::kerberos::name_servers(&text)).unwrap_or_default()
+    read.map(|_| tallymon_remote::kerberos::name_servers(&text, index_of)).unwrap_or_default()
+}
+
+/// The number of a network interface of this machine.
+fn index_of(interface: &str) -> Option<u32> {
+    let is_name = !interface.contains(['/', '\\']) && interface != "." && interface != "..";
+    let path = Path::new("/sys/class/net").join(interface).join("ifindex");
+    is_name.then(|| std::fs::read_to_string(path).ok()).flatten()?.trim().parse().ok()
 }
 
 fn include(file: &Path, text: &mut String, left: &mut usize) -> Result<(), String> {
@@ -102,7 +109,7 @@ pub(super) fn cache(conf: &Conf) -> Result<Option<Tickets>, String> {
     // Under another root nothing of the user's own machine is looked for.
     let place = environment::ROOT.value().is_none().then(|| default_cache(conf)).flatten();
     let tickets = place.map(|place| Tickets::at(&place, conf)).transpose()?;
-    Ok(tickets.filter(Tickets::are_there))
+    tickets.map_or(Ok(None), Tickets::if_there)
 }
 
 /// The settings' place of tickets, or the usual one.
@@ -153,11 +160,12 @@ impl Tickets {
         }
     }
 
-    /// Whether there are any now.
-    fn are_there(&self) -> bool {
-        match self {
-            Tickets::File(file) => file.exists(),
-            Tickets::Kernel(_) | Tickets::Service(..) => self.reader()().is_ok(),
+    /// These tickets if there are any now, or why those that no file has can not be read.
+    fn if_there(self) -> Result<Option<Tickets>, String> {
+        match &self {
+            Tickets::File(file) if !file.exists() => Ok(None),
+            Tickets::File(_) => Ok(Some(self)),
+            Tickets::Kernel(_) | Tickets::Service(..) => self.reader()().map(|_| Some(self)),
         }
     }
 
@@ -214,4 +222,22 @@ fn reader(file: PathBuf) -> ReadSecret {
     Arc::new(move || {
         private_file::read_secret_bytes(&file).map_err(|error| format!("{}: {error}", file.display()))
     })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tickets_of_a_service_that_does_not_answer_say_why() {
+        let service = Tickets::Service(Some("/nowhere/at/all".to_string()), String::new());
+        let why = service.if_there().unwrap_err();
+        assert!(why.contains("/nowhere/at/all: No such file") && why.contains("is it running"), "{why}");
+        assert_eq!(Tickets::File(PathBuf::from("/nowhere/at/all")).if_there(), Ok(None));
+    }
+
+    #[test]
+    fn numbers_of_interfaces() {
+        assert_eq!(["", ".", "..", "../lo", "no-such-interface"].map(index_of), [None; 5]);
+    }
 }

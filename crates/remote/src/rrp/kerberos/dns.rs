@@ -8,6 +8,7 @@ use simple_dns::rdata::RData;
 use simple_dns::{CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question, RCODE, TYPE};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UdpSocket};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::nonce;
@@ -15,6 +16,9 @@ use crate::kerberos::Conf;
 
 /// So long a server of names may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// So long a server is asked alone, before the next one is asked at the same time.
+const HEAD_START: Duration = Duration::from_millis(300);
 
 /// So many servers of names are asked, and so many servers of a realm are taken.
 const MOST_ASKED: usize = 3;
@@ -29,15 +33,32 @@ pub(super) async fn servers(conf: &Conf, realm: &str) -> Result<Vec<String>, Str
         return Err("no server of DNS is known".to_string());
     }
     let name = format!("_kerberos._tcp.{realm}");
-    let mut failures = Vec::new();
-    for server in conf.name_servers.iter().take(MOST_ASKED) {
-        match timeout(PATIENCE, ask(*server, &name)).await {
-            Ok(Ok(found)) => return Ok(found),
-            Ok(Err(why)) => failures.push(format!("{server}: {why}")),
-            Err(_) => failures.push(format!("{server}: no answer within {PATIENCE:?}")),
+    let mut left = conf.name_servers.iter().take(MOST_ASKED).copied();
+    let (mut asked, mut failures, mut has_none) = (JoinSet::new(), Vec::new(), false);
+    loop {
+        if let Some(server) = left.next().filter(|_| !has_none) {
+            asked.spawn(ask_for_a_while(server, name.clone()));
+        }
+        // The next one is asked too if those before it are silent.
+        let head_start = if left.len() > 0 { HEAD_START } else { PATIENCE };
+        match timeout(head_start, asked.join_next()).await {
+            Err(_) => {}
+            Ok(None) => break,
+            Ok(Some(Ok(Ok(found)))) if !found.is_empty() => return Ok(found),
+            // Those that were asked before may know more.
+            Ok(Some(Ok(Ok(_)))) => has_none = true,
+            Ok(Some(Ok(Err(why)))) => failures.push(why),
+            Ok(Some(Err(error))) => failures.push(error.to_string()),
         }
     }
-    Err(failures.join(", "))
+    if has_none { Ok(Vec::new()) } else { Err(failures.join(", ")) }
+}
+
+async fn ask_for_a_while(server: SocketAddr, name: String) -> Result<Vec<String>, String> {
+    match timeout(PATIENCE, ask(server, &name)).await {
+        Ok(answer) => answer.map_err(|why| format!("{server}: {why}")),
+        Err(_) => Err(format!("{server}: no answer within {PATIENCE:?}")),
+    }
 }
 
 async fn ask(server: SocketAddr, name: &str) -> Result<Vec<String>, String> {

@@ -3,9 +3,13 @@
 
 use std::net::{Ipv4Addr, UdpSocket as Socket};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use super::super::kdc::Realms;
 use super::*;
+use crate::rrp::session::Step;
 
 /// A server of names that ends with its test.
 struct Server(Child, SocketAddr);
@@ -118,4 +122,49 @@ fn an_answer_to_another_question_is_none() {
     let why = asked(&conf, "TALLY.TEST").unwrap_err();
     assert!(why.contains("no answer within 2s"), "{why}");
     assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+/// A server that hears questions and answers none; how many it heard.
+fn silent() -> (SocketAddr, Arc<AtomicUsize>) {
+    let socket = Socket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let (place, heard) = (socket.local_addr().unwrap(), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&heard);
+    std::thread::spawn(move || {
+        while socket.recv_from(&mut [0; 512]).is_ok() {
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    (place, heard)
+}
+
+#[test]
+fn a_silent_server_of_names_holds_up_nobody_for_long() {
+    let servers = [silent(), silent(), silent()];
+    let conf = Conf::default().with_name_servers(servers.iter().map(|(place, _)| *place).collect());
+    let begun = Instant::now();
+    let why = asked(&conf, "TALLY.TEST").unwrap_err();
+    assert!(servers.iter().all(|(place, _)| why.contains(&format!("{place}: no answer"))), "{why}");
+    // One after the other they would take three times as long.
+    assert!(begun.elapsed() < 2 * PATIENCE, "{:?}", begun.elapsed());
+}
+
+#[test]
+fn dns_is_asked_once_for_a_realm() {
+    let (place, heard) = silent();
+    let conf = Conf::default().with_name_servers(vec![place]);
+    let step = Step::new("asking for a ticket");
+    let realms = Realms::new(&conf, &step);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let early = Duration::from_millis(200);
+    runtime.block_on(async {
+        assert!(timeout(early, realms.servers("TALLY.TEST")).await.is_err());
+        assert_eq!(step.get(), "asking DNS for the servers of TALLY.TEST");
+        step.set("asking for a ticket");
+        for _ in 0..3 {
+            assert_eq!(realms.servers("TALLY.TEST").await.0, ["tally.test:88"]);
+        }
+        assert_eq!(step.get(), "asking for a ticket");
+    });
+    // The question that was given up, and one for all others.
+    assert_eq!(heard.load(Ordering::SeqCst), 2);
 }

@@ -1,5 +1,7 @@
 //! One question to the servers of a realm, over TCP: an answer by UDP could come from anybody.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use smb2::auth::kerberos::messages::{self, KdcRep};
@@ -10,6 +12,7 @@ use tokio::time::timeout;
 
 use super::{KerberosError, dns};
 use crate::kerberos::Conf;
+use crate::rrp::session::Step;
 
 /// The longest answer: a ticket with the groups of a user has a few thousand bytes.
 const MOST_BYTES: u32 = 1 << 20;
@@ -34,24 +37,51 @@ pub(super) struct Refused {
     pub(super) data: Vec<u8>,
 }
 
-/// Asks the servers of a realm, one after the other, until one answers.
-pub(super) async fn ask(
-    conf: &Conf,
-    realm: &str,
-    question: &[u8],
-    time: Duration,
-) -> Result<Result<Granted, Refused>, KerberosError> {
-    let (servers, advice) = servers(conf, realm).await;
-    let mut failures = Vec::new();
-    for server in servers {
-        match timeout(time, exchange(&server, question)).await {
-            Ok(Ok(answer)) => return read(answer, &server),
-            Ok(Err(why)) => failures.push(format!("{server}: {why}")),
-            Err(_) => failures.push(format!("{server}: no answer within {time:?}")),
-        }
+/// The servers of realms, which are looked up once for all questions on the way to a ticket.
+pub(super) struct Realms<'r> {
+    conf: &'r Conf,
+    step: &'r Step,
+    /// By the name of the realm: its servers, and the words that follow when none of them answers.
+    known: RefCell<BTreeMap<String, (Vec<String>, String)>>,
+}
+
+impl<'r> Realms<'r> {
+    pub(super) const fn new(conf: &'r Conf, step: &'r Step) -> Realms<'r> {
+        Realms { conf, step, known: RefCell::new(BTreeMap::new()) }
     }
-    let words = format!("no server of the realm {realm} answers: {}{advice}", failures.join(", "));
-    Err(KerberosError { kind: SourceErrorKind::Unreachable, words })
+
+    /// Asks the servers of a realm, one after the other, until one answers.
+    pub(super) async fn ask(
+        &self,
+        realm: &str,
+        question: &[u8],
+        time: Duration,
+    ) -> Result<Result<Granted, Refused>, KerberosError> {
+        let (servers, advice) = self.servers(realm).await;
+        let mut failures = Vec::new();
+        for server in servers {
+            match timeout(time, exchange(&server, question)).await {
+                Ok(Ok(answer)) => return read(answer, &server),
+                Ok(Err(why)) => failures.push(format!("{server}: {why}")),
+                Err(_) => failures.push(format!("{server}: no answer within {time:?}")),
+            }
+        }
+        let words = format!("no server of the realm {realm} answers: {}{advice}", failures.join(", "));
+        Err(KerberosError { kind: SourceErrorKind::Unreachable, words })
+    }
+
+    pub(super) async fn servers(&self, realm: &str) -> (Vec<String>, String) {
+        let known = self.known.borrow().get(realm).cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        let asking = self.step.get();
+        self.step.set(format!("asking DNS for the servers of {realm}"));
+        let found = servers(self.conf, realm).await;
+        self.step.set(asking);
+        self.known.borrow_mut().insert(realm.to_string(), found.clone());
+        found
+    }
 }
 
 /// The servers of a realm: those of the settings, or those that DNS knows, or its own name. Also the words
@@ -67,11 +97,11 @@ async fn servers(conf: &Conf, realm: &str) -> (Vec<String>, String) {
         )
     };
     let why = match conf.looks_up {
-        false => "dns_lookup_kdc is off, so its name was taken for one".to_string(),
+        false => "dns_lookup_kdc is off, so the name of the realm was tried".to_string(),
         true => match dns::servers(conf, realm).await {
-            Ok(servers) if !servers.is_empty() => return (servers, advice("DNS knows these ones")),
-            Ok(_) => format!("DNS has no _kerberos._tcp.{realm}, so its name was taken for one"),
-            Err(why) => format!("DNS does not say any ({why}), so its name was taken for one"),
+            Ok(servers) if !servers.is_empty() => return (servers, advice("DNS names these servers")),
+            Ok(_) => format!("DNS has no record _kerberos._tcp.{realm}, so the name of the realm was tried"),
+            Err(why) => format!("DNS does not answer ({why}), so the name of the realm was tried"),
         },
     };
     (vec![conf.server_by_name(realm)], advice(&why))

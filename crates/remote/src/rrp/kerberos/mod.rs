@@ -28,6 +28,8 @@ use smb2::auth::kerberos::messages::{
 };
 use tallymon_core::flow::SourceErrorKind;
 
+use self::kdc::Realms;
+use super::session::Step;
 use crate::kerberos::{Cache, KerberosLogin, KerberosSecret, Key, Keytab, Principal};
 
 /// So many realms are passed on the way to that of the server.
@@ -81,11 +83,13 @@ pub(super) async fn ticket(
     login: &KerberosLogin,
     host: &str,
     time: Duration,
+    step: &Step,
 ) -> Result<Ready, KerberosError> {
     if host.parse::<std::net::IpAddr>().is_ok() || host.contains(':') {
         let words = "Kerberos knows hosts by name: write the name of the host instead of its address";
         return Err(KerberosError::denied(words.to_string()));
     }
+    let realms = Realms::new(&login.conf, step);
     let (client, paper) = match &login.secret {
         KerberosSecret::Cache(file, read) => {
             let bytes = read().map_err(KerberosError::denied)?;
@@ -99,14 +103,14 @@ pub(super) async fn ticket(
             let bytes = read().map_err(KerberosError::denied)?;
             let keytab = Keytab::parse(&bytes).map_err(|why| KerberosError::bad(format!("{file}: {why}")))?;
             let (client, key) = key_of(login, file, &keytab)?;
-            first_ticket(login, client, &Proof::Key(key), time).await?
+            first_ticket(&realms, client, &Proof::Key(key), time).await?
         }
         KerberosSecret::Password(password) => {
             let client = user(login, None)?;
-            first_ticket(login, client, &Proof::Password(password), time).await?
+            first_ticket(&realms, client, &Proof::Password(password), time).await?
         }
     };
-    let paper = for_server(login, &client, paper, host, time).await?;
+    let paper = for_server((login, &realms), &client, paper, host, time).await?;
     ready(client, host, paper)
 }
 
@@ -220,7 +224,7 @@ enum Proof<'p> {
 
 /// Asks the realm of the user for the ticket that buys others.
 async fn first_ticket(
-    login: &KerberosLogin,
+    realms: &Realms<'_>,
     client: Principal,
     proof: &Proof<'_>,
     time: Duration,
@@ -232,7 +236,7 @@ async fn first_ticket(
     let nonce = nonce()?;
     let ask = async |padata: &[PaData], kinds: &[EncryptionType]| {
         let question = messages::encode_as_req(&cname, realm, &sname, nonce, kinds, padata);
-        kdc::ask(&login.conf, realm, &question, time).await
+        realms.ask(realm, &question, time).await
     };
     let proven = |key: &Key| {
         let now = time::now();
@@ -278,7 +282,7 @@ async fn first_ticket(
 
 /// Asks for a ticket for the server, through the realms that lead to its own.
 async fn for_server(
-    login: &KerberosLogin,
+    (login, realms): (&KerberosLogin, &Realms<'_>),
     client: &Principal,
     mut paper: Paper,
     host: &str,
@@ -291,7 +295,7 @@ async fn for_server(
             Some(other) => vec!["krbtgt".to_string(), other.clone()],
             None => vec!["cifs".to_string(), host.to_string()],
         };
-        let bought = buy(login, client, &paper, &realm, name, time).await?;
+        let bought = buy(realms, client, &paper, &realm, name, time).await?;
         match bought.ticket.sname.name_string.as_slice() {
             [kind, next] if kind == "krbtgt" => {
                 realm.clone_from(next);
@@ -307,7 +311,7 @@ async fn for_server(
 
 /// Asks a realm for a ticket.
 async fn buy(
-    login: &KerberosLogin,
+    realms: &Realms<'_>,
     client: &Principal,
     paper: &Paper,
     realm: &str,
@@ -334,7 +338,7 @@ async fn buy(
     let proof = EncryptedData { etype: paper.key.kind, kvno: None, cipher };
     let shown = messages::encode_ap_req(&paper.ticket, &proof, false);
     let question = messages::encode_tgs_req(realm, &sname, nonce, &KINDS, &shown);
-    let answer = kdc::ask(&login.conf, realm, &question, time).await?;
+    let answer = realms.ask(realm, &question, time).await?;
     let reply = answer.map_err(|why| refusal(&why, &service.to_string(), client))?.reply;
     let part = opened(&reply, &paper.key, &[8, 9], nonce)?;
     Ok(Paper { ticket: reply.ticket, key: key_in(part)? })
