@@ -139,7 +139,7 @@ fn passwords_of_the_kernel_and_of_programs_log_in() {
     let secret = net.file("secret", format!("{}\nnot this\n", smbd::PASSWORD).as_bytes());
     passwords(&net, &format!("program nobody@* cat {}\n", secret.display()));
     good(&get(), "program");
-    refused("program nobody@* cat /nowhere/at/all", &["cat, which says the password", "exit status: 1"]);
+    refused("program nobody@* cat /nowhere/at/all", &["the password program cat failed (exit status 1): "]);
     refused("program nobody@* /nowhere/at/all", &["No such file"]);
     refused("program nobody@*", &["is wrong: write: program"]);
     let Some(keyctl) = peer("keyctl") else { return };

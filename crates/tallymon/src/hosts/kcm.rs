@@ -37,21 +37,18 @@ pub(super) const HEAD_OF_FILE: [u8; 4] = [5, 4, 0, 0];
 /// A cache as a file of tickets: its name, or the usual one of this user if the name is empty.
 pub(super) fn read(socket: Option<&str>, name: &str) -> Result<Vec<u8>, String> {
     let socket = socket.unwrap_or(SOCKET).to_string();
+    let place = socket.clone();
     let name = name.to_string();
     let (sender, receiver) = mpsc::channel();
     // Connecting to a service that takes no connections has no deadline of its own.
     let worker = thread::Builder::new().name("kcm".to_string()).spawn(move || {
-        let _ = sender
-            .send(Service::connect(&socket).and_then(|service| service.cache(&name)).map_err(|why| {
-            format!(
-                "the service of tickets at {socket}: {why}; is it running (systemctl start sssd-kcm.socket)?"
-            )
-        }));
+        let read = Service::connect(&socket).and_then(|service| service.cache(&name));
+        let _ = sender.send(read.map_err(|why| format!("the service of tickets at {socket}: {why}")));
     });
     worker.map_err(|error| format!("no thread for the service of tickets: {error}"))?;
     receiver
         .recv_timeout(PATIENCE)
-        .unwrap_or_else(|_| Err(format!("the service of tickets does not answer within {PATIENCE:?}")))
+        .unwrap_or_else(|_| Err(format!("the service of tickets at {place}: no answer within {PATIENCE:?}")))
 }
 
 struct Service {
@@ -61,7 +58,8 @@ struct Service {
 
 impl Service {
     fn connect(socket: &str) -> Result<Service, String> {
-        let stream = UnixStream::connect(socket).map_err(|error| error.to_string())?;
+        let stream = UnixStream::connect(socket)
+            .map_err(|error| format!("{error}; is it running (systemctl start sssd-kcm.socket)?"))?;
         let deadline = Instant::now().checked_add(PATIENCE).unwrap_or_else(Instant::now);
         Ok(Service { stream, deadline })
     }
@@ -95,7 +93,10 @@ impl Service {
             self.stream.set_write_timeout(Some(left))?;
             self.exchange(operation, arguments)
         });
-        let (status, answer) = answered.map_err(|error| error.to_string())?;
+        let (status, answer) = answered.map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => format!("no answer within {PATIENCE:?}"),
+            _ => error.to_string(),
+        })?;
         match status {
             0 => Ok(answer),
             // KRB5_FCC_NOFILE and KRB5_CC_NOTFOUND; no cache, no entry.

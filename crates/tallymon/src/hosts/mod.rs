@@ -28,7 +28,6 @@ use tallymon_remote::{Address, AddressError};
 
 use crate::private_file;
 
-mod asked_program;
 #[cfg_attr(not(unix), path = "kcm_absent.rs")]
 mod kcm;
 mod kerberos;
@@ -39,6 +38,7 @@ pub mod keys;
 #[cfg(not(feature = "tls"))]
 #[path = "keys_absent.rs"]
 pub(crate) mod keys;
+mod password_program;
 pub(crate) mod passwords;
 
 /// A host with its name in counter paths.

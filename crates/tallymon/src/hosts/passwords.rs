@@ -25,7 +25,7 @@ use tallymon_remote::kerberos::{KerberosLogin, KerberosSecret};
 use tallymon_remote::{Address, Credentials, PasswordLogin, RrpAddress};
 
 use super::kerberos::{self, Tickets};
-use super::{asked_program, keyring, own_file};
+use super::{keyring, own_file, password_program};
 use crate::private_file;
 
 /// Who logs in at an address; `None` if the address needs nothing of ours.
@@ -79,7 +79,10 @@ pub(crate) fn of(address: &Address) -> Result<Option<Credentials>, SourceError> 
 fn nothing(path: &std::path::Path, rrp: &RrpAddress, tickets: Option<String>) -> String {
     let user = rrp.user.as_deref().unwrap_or("USER");
     let words = "write a line there, in a file of mode 0600 so that nobody else can read it";
-    let tickets = tickets.unwrap_or_else(|| "or get tickets of Kerberos with kinit".to_string());
+    let tickets = match tickets {
+        None => "or get tickets of Kerberos with kinit".to_string(),
+        Some(why) => format!("by Kerberos: {why}"),
+    };
     format!("{} has no password for it: {words}: {user}@{} PASSWORD; {tickets}", path.display(), rrp.host)
 }
 
@@ -114,7 +117,7 @@ impl Password {
         match self {
             Password::Here(password) => Ok(password),
             Password::Kernel(key) => keyring::password(&key),
-            Password::Program(words) => asked_program::first_line(&words),
+            Password::Program(words) => password_program::first_line(&words),
         }
     }
 }
