@@ -13,6 +13,9 @@ namespace Tallymon.Diagnostics
 
         internal const uint MoreData = 234;
         internal const uint PdhMoreData = 0x800007D2;
+        internal const uint PdhNoMachine = 0x800007D0;
+        internal const uint PdhNoObject = 0xC0000BB8;
+        internal const uint PdhAccessDenied = 0xC0000BDB;
         internal const uint FormatDouble = 0x200;
         internal const uint FormatNoScale = 0x1000;
         internal const uint FormatNoCap = 0x8000;

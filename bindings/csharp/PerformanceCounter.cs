@@ -240,7 +240,12 @@ namespace Tallymon.Diagnostics
 
         internal static Exception Failure(uint status, string what)
         {
-            return new InvalidOperationException(string.Format("{0}: status 0x{1:X8}.", what, status));
+            string why = "";
+            if (status == Native.PdhNoMachine)
+                why = ": the machine does not answer, or is not in the table of hosts";
+            else if (status == Native.PdhAccessDenied)
+                why = ": access is denied";
+            return new InvalidOperationException(string.Format("{0}{1}: status 0x{2:X8}.", what, why, status));
         }
 
         private void Change(ref string name, string value)

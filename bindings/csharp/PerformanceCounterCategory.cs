@@ -207,6 +207,7 @@ namespace Tallymon.Diagnostics
             return false;
         }
 
+        /// <summary>False only if the machine answers that it has no such category.</summary>
         private static bool Items(string machineName, string category, out string[] counters, out string[] instances)
         {
             string machine = Native.Machine(machineName);
@@ -225,7 +226,12 @@ namespace Tallymon.Diagnostics
             }
             counters = Native.Split(ofCounters ?? new char[0]);
             instances = Native.Split(ofInstances ?? new char[0]);
-            return status == 0;
+            if (status == 0)
+                return true;
+            if (status == Native.PdhNoObject)
+                return false;
+            string where = machineName == "." ? "" : " of " + machineName;
+            throw PerformanceCounter.Failure(status, "The category " + category + where + " can not be read");
         }
     }
 }

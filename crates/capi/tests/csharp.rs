@@ -58,14 +58,17 @@ fn compile(mcs: &Path) -> PathBuf {
     folder
 }
 
-/// A table of hosts, and a program `ssh` that plays the one that answers.
+/// A table of hosts, and a program `ssh` that plays the one that answers, and fails for the other.
 fn other_machine(folder: &Path, tally: &Path) {
     std::fs::create_dir_all(folder.join("root")).unwrap();
     std::fs::create_dir_all(folder.join("bin")).unwrap();
-    std::fs::write(folder.join("root/hosts"), "far ssh://far\n").unwrap();
+    std::fs::write(folder.join("root/hosts"), "far ssh://far\naway ssh://away\n").unwrap();
     let ssh = folder.join("bin/ssh");
     // What the other machine has published is none of this one's.
-    let script = format!("#!/bin/sh\nunset TALLYMON_ROOT\nexec '{}' serve --stdio\n", tally.display());
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in *away*) exit 255;; esac\nunset TALLYMON_ROOT\nexec '{}' serve --stdio\n",
+        tally.display()
+    );
     std::fs::write(&ssh, script).unwrap();
     std::fs::set_permissions(ssh, std::fs::Permissions::from_mode(0o755)).unwrap();
 }

@@ -32,6 +32,24 @@ static class Behemoths
         wrong++;
     }
 
+    static void Says(string part, Action act, string what)
+    {
+        try
+        {
+            act();
+        }
+        catch (InvalidOperationException error)
+        {
+            if (error.Message.Contains(part))
+                return;
+            Console.WriteLine("{0} says {1}", what, error.Message);
+            wrong++;
+            return;
+        }
+        Console.WriteLine("{0} does not fail", what);
+        wrong++;
+    }
+
     static CounterCreationData Data(string name, PerformanceCounterType type)
     {
         return new CounterCreationData(name, "Help of " + name, type);
@@ -47,7 +65,7 @@ static class Behemoths
         return new PerformanceCounter("Behemoth", counter, "Ada");
     }
 
-    /// <summary>One that answers, and one that does not.</summary>
+    /// <summary>One that answers, one that does not, and one that is not in the table.</summary>
     static void OtherMachines(string far)
     {
         Is(true, PerformanceCounterCategory.Exists("Memory", far), "a category of another machine");
@@ -70,7 +88,16 @@ static class Behemoths
         Fails<InvalidOperationException>(
             () => new PerformanceCounter("Memory", "Available Bytes", "", "nobody").NextValue(), "a machine that is not there");
         Fails<ArgumentException>(() => processor.MachineName = "", "no name of a machine");
-        Is(false, PerformanceCounterCategory.Exists("Memory", "nobody"), "a category of nobody");
+        foreach (string absent in new[] { "nobody", "away" })
+        {
+            Says("does not answer", () => PerformanceCounterCategory.Exists("Memory", absent), "Exists, of " + absent);
+            Says(
+                "does not answer", () => PerformanceCounterCategory.InstanceExists("_Total", "Processor", absent),
+                "InstanceExists, of " + absent);
+            Says(
+                "does not answer", () => new PerformanceCounterCategory("Memory", absent).GetCounters(),
+                "GetCounters, of " + absent);
+        }
     }
 
     static void Main()
