@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use tallymon_core::time::FileTime;
 use tallymon_push::s3::{Address, Bucket, S3Error};
 
-use super::commit::random;
+use super::random::random;
 use super::store::{Input, NewPart, Store, Stored, name_of, number_of};
 use super::{LOG, MOST_OF_VERSION, times};
 use crate::temporary::temporary;

@@ -1,7 +1,5 @@
 //! The versions of a table: reading them, and writing the next one.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::action::{State, first};
 use super::part::Added;
+use super::random::random;
 use super::store::{Store, name_of, store_at, whole};
 use super::{MOST_OF_VERSION, times};
 use crate::error::{LogError, LogErrorKind};
@@ -232,11 +231,4 @@ impl Table {
         }
         Err(self.unusable(format!("{MOST_TRIES} times another writer came first; try again")))
     }
-}
-
-/// A number that no other process has.
-pub(super) fn random() -> u128 {
-    let half = || u128::from(RandomState::new().build_hasher().finish());
-    let id = u128::from(std::process::id());
-    half().wrapping_shl(64) ^ half() ^ id
 }

@@ -25,6 +25,7 @@ mod maintain;
 mod part;
 mod path;
 mod put;
+mod random;
 mod read;
 mod sink;
 mod store;

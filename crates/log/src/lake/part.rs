@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json, json};
 use tallymon_core::time::FileTime;
 
 use super::action::Part;
-use super::commit::random;
+use super::random::random;
 use super::store::{NewPart, Store};
 use super::{ROWS_OF_A_GROUP, path, times};
 use crate::parquet::{Names, OneValue, Shape, TableWriter, into_io, sort_by_rank};

@@ -18,6 +18,7 @@ mod login;
 mod offer;
 mod perflib;
 pub mod rpc;
+mod rpc_error;
 pub mod seal;
 mod session;
 mod source;

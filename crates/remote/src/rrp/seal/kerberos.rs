@@ -2,7 +2,7 @@
 //! stands in the signature.
 
 use super::super::kerberos::{Agreed, seal};
-use super::super::rpc::RpcError;
+use super::super::rpc_error::RpcError;
 use crate::kerberos::Key;
 
 /// Bytes of the head of a token, of the random block in front of a text, and of the sum behind it.

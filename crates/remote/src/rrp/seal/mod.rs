@@ -13,7 +13,7 @@ use self::kerberos::Kerberos;
 use self::ntlm::Ntlm;
 
 use super::kerberos::Agreed;
-use super::rpc::RpcError;
+use super::rpc_error::RpcError;
 
 /// Both directions of a connection.
 pub struct Seal(Kind);

@@ -4,7 +4,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use md5::{Digest, Md5};
 use rc4::{Rc4, StreamCipher};
 
-use super::super::rpc::RpcError;
+use super::super::rpc_error::RpcError;
 
 /// Bytes of a signature.
 pub(super) const SIGNATURE: usize = 16;
