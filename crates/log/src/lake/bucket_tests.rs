@@ -17,8 +17,8 @@ use crate::{Format, LogError, ReadOptions};
 fn store(server: &BucketServer) -> Arc<dyn Store> {
     // What this process knows of a lake is kept by its address.
     static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let folder = "x".repeat(1 + NUMBER.fetch_add(1, Ordering::Relaxed) as usize);
-    let address = Address::parse(&format!("s3://b/{folder}")).unwrap();
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let address = Address::parse(&format!("s3://b/{number}")).unwrap();
     Arc::new(BucketStore::of(Bucket::open(&address, &|name| server.variable(name)).unwrap()))
 }
 
