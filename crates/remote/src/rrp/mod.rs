@@ -22,6 +22,7 @@ mod rpc_error;
 pub mod seal;
 mod session;
 mod source;
+mod step;
 mod title_cache;
 pub mod winreg;
 

@@ -1,8 +1,6 @@
 //! A login at a server and its open pipe `winreg`. The asynchronous work below it runs on a runtime of its
 //! own, in the thread of the caller, and never longer than the deadline.
 
-use std::borrow::Cow;
-use std::cell::RefCell;
 use std::fmt;
 use std::time::Duration;
 
@@ -25,6 +23,7 @@ use super::login::{self, Proof};
 use super::offer::Caller;
 use super::rpc::{self, RpcError};
 use super::seal::{BY_KERBEROS, BY_NTLM, Seal};
+use super::step::Step;
 use super::winreg::{self, Handle, Value};
 use crate::address::RrpAddress;
 use crate::credentials::{Credentials, PasswordLogin};
@@ -82,23 +81,6 @@ impl From<KerberosError> for Failed {
 impl From<RpcError> for Failed {
     fn from(error: RpcError) -> Failed {
         Failed::Rpc(error)
-    }
-}
-
-/// What is being done, for messages.
-pub(super) struct Step(RefCell<Cow<'static, str>>);
-
-impl Step {
-    pub(super) const fn new(step: &'static str) -> Step {
-        Step(RefCell::new(Cow::Borrowed(step)))
-    }
-
-    pub(super) fn set(&self, step: impl Into<Cow<'static, str>>) {
-        self.0.replace(step.into());
-    }
-
-    pub(super) fn get(&self) -> Cow<'static, str> {
-        self.0.borrow().clone()
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::super::kdc::Realms;
 use super::*;
-use crate::rrp::session::Step;
+use crate::rrp::step::Step;
 
 /// A server of names that ends with its test.
 struct Server(Child, SocketAddr);

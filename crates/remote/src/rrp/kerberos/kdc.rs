@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::{KerberosError, dns};
 use crate::kerberos::Conf;
-use crate::rrp::session::Step;
+use crate::rrp::step::Step;
 
 /// The longest answer: a ticket with the groups of a user has a few thousand bytes.
 const MOST_BYTES: u32 = 1 << 20;

@@ -29,7 +29,7 @@ use smb2::auth::kerberos::messages::{
 use tallymon_core::flow::SourceErrorKind;
 
 use self::kdc::Realms;
-use super::session::Step;
+use super::step::Step;
 use crate::kerberos::{Cache, KerberosLogin, KerberosSecret, Key, Keytab, Principal};
 
 /// So many realms are passed on the way to that of the server.
