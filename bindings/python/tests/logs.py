@@ -157,7 +157,8 @@ def a_host_over_tls(tally, folder):
         address = server.stdout.readline().split()[0]
         invite = [tally, "remote", "pair", "--name", "desk"]
         code = subprocess.run(invite, env=environment["web"], check=True, capture_output=True).stdout
-        subprocess.run([tally, "remote", "pair", address], env=environment["desk"], check=True, input=code, stdout=subprocess.DEVNULL)
+        pair = [tally, "remote", "pair", address]
+        subprocess.run(pair, env=environment["desk"], check=True, input=code, stdout=subprocess.DEVNULL)
         os.environ["TALLY_ROOT"] = roots["desk"]
         query = tallymon.Query(address, timeout=60)
         query.add(r"\Memory\Available Bytes")
