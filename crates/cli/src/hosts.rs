@@ -1,13 +1,13 @@
 //! Other machines on the command line: `-H`, and hosts in paths. Several hosts are read side by side, so that
 //! one that is slow or gone delays none of the others.
 
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tallymon::core::counter::Format;
 use tallymon::core::flow::{Absence, Cell, NoValue};
+use tallymon::fleet::HostTicks;
 use tallymon::hosts::{HostTable, KnownHost};
 use tallymon::remote::{USUAL_TIMEOUT, rough_time};
 use tallymon::{CounterHandle, HostReadings, Locale, Location, Pause, Query, Reading, open};
@@ -282,18 +282,14 @@ pub(crate) fn collect_once(
 pub(crate) struct Sampled {
     hosts: Vec<SampledHost>,
     reports: Receiver<(usize, Report)>,
-    /// How often they were asked, for this row too.
-    ticks: u64,
+    /// How many rows there were, with the one of now.
+    rows: u64,
 }
 
 struct SampledHost {
     label: String,
     /// Asks its thread for a sample.
-    ticks: SyncSender<()>,
-    /// Whether its thread still works on the last one.
-    is_busy: bool,
-    /// The tick that it was asked in last.
-    asked: u64,
+    ticks: HostTicks,
     /// Its last readings.
     last: Option<HostReadings>,
     /// Whether its last report was a failure, since when, and which.
@@ -318,7 +314,7 @@ impl Sampled {
         let (sender, reports) = channel();
         let mut all = Vec::new();
         for (number, host) in hosts.into_iter().enumerate() {
-            let (ticks, ticked) = sync_channel(1);
+            let (ticks, ticked) = HostTicks::start();
             let (sender, label) = (sender.clone(), host.label());
             let work = move || work(number, &host, locale, format, &ticked, &sender);
             // It ends with its channel, or with the program while it waits for its host.
@@ -329,27 +325,25 @@ impl Sampled {
             all.push(SampledHost {
                 label,
                 ticks,
-                is_busy: false,
-                asked: 0,
                 last: None,
                 has_failed: false,
                 silent_since: Instant::now(),
                 failure: None,
             });
         }
-        Ok(Sampled { hosts: all, reports, ticks: 0 })
+        Ok(Sampled { hosts: all, reports, rows: 0 })
     }
 
     /// Asks every host that is not still busy for a sample.
     pub(crate) fn tick(&mut self) {
-        self.ticks = self.ticks.wrapping_add(1);
-        self.hosts.iter_mut().filter(|host| !host.is_busy).for_each(|host| host.ask(self.ticks));
+        self.rows = self.rows.wrapping_add(1);
+        self.hosts.iter_mut().for_each(|host| host.ticks.begin(self.rows));
     }
 
     /// Waits until all hosts have reported, or until a time. Returns whether a value needs a second sample.
     pub(crate) fn gather(&mut self, until: Instant, outcome: &mut Outcome) -> bool {
         let mut needs_two = false;
-        while self.hosts.iter().any(|host| host.is_busy) {
+        while self.hosts.iter().any(|host| host.ticks.is_busy()) {
             let left = until.saturating_duration_since(Instant::now());
             let (number, report) = match self.reports.recv_timeout(left) {
                 Ok(report) => report,
@@ -357,11 +351,7 @@ impl Sampled {
             };
             needs_two |= report.needs_two_samples;
             let Some(host) = self.hosts.get_mut(number) else { continue };
-            // An answer to an earlier tick is that of an earlier row. It is asked for this one too.
-            host.is_busy = false;
-            if host.asked != self.ticks {
-                host.ask(self.ticks);
-            }
+            host.ticks.answered(self.rows);
             report.failures.into_iter().for_each(|failure| outcome.failed(failure));
             match report.result {
                 Ok(readings) => {
@@ -410,7 +400,7 @@ impl Sampled {
     pub(crate) fn records(&self) -> Vec<HostReadings> {
         let mut all = self.readings();
         let with_values = self.hosts.iter().filter(|host| host.last.is_some());
-        for (host, _) in all.iter_mut().zip(with_values).filter(|(_, host)| host.is_busy) {
+        for (host, _) in all.iter_mut().zip(with_values).filter(|(_, host)| host.ticks.is_busy()) {
             for reading in &mut host.readings {
                 reading.cell = Cell::missing(NoValue::NoData(Absence::ReadFailed));
             }
@@ -438,18 +428,10 @@ impl Sampled {
     }
 }
 
-impl SampledHost {
-    /// Asks its thread, which waits for this, for a sample.
-    fn ask(&mut self, tick: u64) {
-        self.is_busy = self.ticks.try_send(()).is_ok();
-        self.asked = tick;
-    }
-}
-
 fn age(reading: &mut Reading, host: &SampledHost) {
     if host.has_failed {
         reading.cell = Cell::missing(NoValue::NoMachine);
-    } else if host.is_busy {
+    } else if host.ticks.is_busy() {
         reading.cell.stale = true;
     }
 }

@@ -5,18 +5,16 @@ use super::*;
 /// A host, its ticks, and where its reports go.
 fn one() -> (Sampled, Receiver<()>, Sender<(usize, Report)>) {
     let (sender, reports) = channel();
-    let (ticks, ticked) = sync_channel(1);
+    let (ticks, ticked) = HostTicks::start();
     let host = SampledHost {
         label: "far".to_owned(),
         ticks,
-        is_busy: false,
-        asked: 0,
         last: None,
         has_failed: false,
         silent_since: Instant::now(),
         failure: None,
     };
-    (Sampled { hosts: vec![host], reports, ticks: 0 }, ticked, sender)
+    (Sampled { hosts: vec![host], reports, rows: 0 }, ticked, sender)
 }
 
 #[test]
@@ -27,7 +25,7 @@ fn an_answer_to_an_earlier_row_is_none_to_this_one() {
         let result = Err(Failure::silent(Kind::Unreachable));
         reports.send((0, Report { result, failures: Vec::new(), needs_two_samples: false })).unwrap();
     };
-    let is_busy = |sampled: &Sampled| sampled.hosts.iter().any(|host| host.is_busy);
+    let is_busy = |sampled: &Sampled| sampled.hosts.iter().any(|host| host.ticks.is_busy());
     let asked = || ticked.try_iter().count();
     sampled.tick();
     assert_eq!(asked(), 1);

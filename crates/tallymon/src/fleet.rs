@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
 use tallymon_core::counter::{CounterType, Joined, weight};
@@ -18,6 +19,50 @@ use crate::rows::HostReadings;
 /// interval. A later answer is in the next row.
 pub fn patience(interval: Duration) -> Duration {
     Duration::from_secs(1).min(interval / 10 * 9)
+}
+
+/// When the thread of a host among several is asked: once for each row, unless it still works on an earlier
+/// one. A host that answers late is asked for the row of then at once; or all that it answers later would be
+/// that of the row before.
+#[derive(Debug)]
+pub struct HostTicks {
+    ticks: SyncSender<()>,
+    is_busy: bool,
+    /// The row that it was asked for last.
+    row: u64,
+}
+
+impl HostTicks {
+    /// Those of a host, and where its thread gets them.
+    pub fn start() -> (HostTicks, Receiver<()>) {
+        let (ticks, ticked) = sync_channel(1);
+        (HostTicks { ticks, is_busy: false, row: 0 }, ticked)
+    }
+
+    /// Whether its thread works on an answer.
+    pub const fn is_busy(&self) -> bool {
+        self.is_busy
+    }
+
+    /// A row begins. Each has another number than the one before; none has 0.
+    pub fn begin(&mut self, row: u64) {
+        if !self.is_busy {
+            self.ask(row);
+        }
+    }
+
+    /// Its thread has answered, in this row.
+    pub fn answered(&mut self, row: u64) {
+        self.is_busy = false;
+        if self.row != row {
+            self.ask(row);
+        }
+    }
+
+    fn ask(&mut self, row: u64) {
+        self.is_busy = self.ticks.try_send(()).is_ok();
+        self.row = row;
+    }
 }
 
 /// What the name of every computed host begins with.

@@ -1,7 +1,7 @@
 //! Other machines in a recording session: each is read on a thread of its own, so that one that is slow or
 //! gone delays no record.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use tallymon_remote::{USUAL_TIMEOUT, rough_time, silence};
 
 use super::settings::{SessionHost, SessionSettings};
 use crate::clock::now;
-use crate::fleet::patience;
+use crate::fleet::{HostTicks, patience};
 use crate::location::{Location, open};
 use crate::names::{InstanceNames, Locale};
 use crate::path_error::PathError;
@@ -30,19 +30,15 @@ const FIRST_GRACE: Duration = Duration::from_secs(3);
 pub(super) struct Remotes {
     hosts: Vec<Remote>,
     reports: Receiver<(usize, Report)>,
-    /// How often they were asked, for this record too.
-    ticks: u64,
+    /// How many records there were, with the one of now.
+    records: u64,
     has_begun: bool,
 }
 
 struct Remote {
     name: String,
     /// Asks its thread for a sample.
-    ticks: SyncSender<()>,
-    /// Whether its thread still works on the last one.
-    is_busy: bool,
-    /// The tick that it was asked in last.
-    asked: u64,
+    ticks: HostTicks,
     /// Its newest sample, until it is recorded.
     sample: Option<Taken>,
     /// What its paths mean, if that changed since the last record.
@@ -101,7 +97,7 @@ impl Remotes {
                 everything: settings.all_objects,
                 place: (u32::try_from(number).unwrap_or(u32::MAX), count),
             };
-            let (ticks, ticked) = sync_channel(1);
+            let (ticks, ticked) = HostTicks::start();
             let (sender, name) = (sender.clone(), host.name.clone());
             // It ends with its channel, or with the program while it waits for its host.
             thread::Builder::new()
@@ -111,8 +107,6 @@ impl Remotes {
             hosts.push(Remote {
                 name,
                 ticks,
-                is_busy: false,
-                asked: 0,
                 sample: None,
                 choice: None,
                 trouble: None,
@@ -121,13 +115,13 @@ impl Remotes {
                 next: None,
             });
         }
-        Ok(Some(Remotes { hosts, reports, ticks: 0, has_begun: false }))
+        Ok(Some(Remotes { hosts, reports, records: 0, has_begun: false }))
     }
 
     /// Asks every host that is not still busy for a sample.
     pub(super) fn tick(&mut self) {
-        self.ticks = self.ticks.wrapping_add(1);
-        self.hosts.iter_mut().filter(|host| !host.is_busy).for_each(|host| host.ask(self.ticks));
+        self.records = self.records.wrapping_add(1);
+        self.hosts.iter_mut().for_each(|host| host.ticks.begin(self.records));
     }
 
     /// Takes what the hosts have answered, and waits a while for those that have not.
@@ -139,7 +133,7 @@ impl Remotes {
         while let Ok(report) = self.reports.try_recv() {
             self.take(report);
         }
-        while self.hosts.iter().any(|host| host.is_busy) {
+        while self.hosts.iter().any(|host| host.ticks.is_busy()) {
             match self.reports.recv_timeout(grace.saturating_sub(begin.elapsed())) {
                 Ok(report) => self.take(report),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
@@ -149,7 +143,6 @@ impl Remotes {
 
     fn take(&mut self, (number, report): (usize, Report)) {
         let Some(host) = self.hosts.get_mut(number) else { return };
-        host.is_busy = false;
         host.trouble = report.trouble;
         host.next = report.next;
         if report.taken.is_some() {
@@ -157,11 +150,8 @@ impl Remotes {
         }
         host.choice = report.choice.or(host.choice.take());
         host.sample = report.taken.or(host.sample.take());
-        // An answer to an earlier tick has an earlier time. It is asked for this record too, or all of its
-        // later samples would be those of the record before.
-        if host.asked != self.ticks {
-            host.ask(self.ticks);
-        }
+        // An answer to an earlier tick has an earlier time, and is that of this record until another one comes.
+        host.ticks.answered(self.records);
     }
 
     /// What the paths of hosts mean, where that changed since the last call.
@@ -187,12 +177,6 @@ impl Remotes {
 }
 
 impl Remote {
-    /// Asks its thread, which waits for this, for a sample.
-    fn ask(&mut self, tick: u64) {
-        self.is_busy = self.ticks.try_send(()).is_ok();
-        self.asked = tick;
-    }
-
     /// What is wrong with it.
     fn words(&self, now: Instant) -> Option<String> {
         match &self.trouble {
@@ -202,7 +186,7 @@ impl Remote {
             }
             // Some of its counters are not there.
             Some(why) => Some(why.clone()),
-            None => self.is_busy.then(|| {
+            None => self.ticks.is_busy().then(|| {
                 let time = now.saturating_duration_since(self.heard);
                 match time.as_secs() {
                     0 => "it has not answered yet".to_owned(),

@@ -8,12 +8,10 @@ use super::*;
 /// A host, its ticks, and where its reports go.
 fn one() -> (Remotes, Receiver<()>, Sender<(usize, Report)>) {
     let (sender, reports) = channel();
-    let (ticks, ticked) = sync_channel(1);
+    let (ticks, ticked) = HostTicks::start();
     let host = Remote {
         name: "far".to_owned(),
         ticks,
-        is_busy: false,
-        asked: 0,
         sample: None,
         choice: None,
         trouble: None,
@@ -21,7 +19,7 @@ fn one() -> (Remotes, Receiver<()>, Sender<(usize, Report)>) {
         has_samples: false,
         next: None,
     };
-    (Remotes { hosts: vec![host], reports, ticks: 0, has_begun: true }, ticked, sender)
+    (Remotes { hosts: vec![host], reports, records: 0, has_begun: true }, ticked, sender)
 }
 
 /// A report with a sample of a time.
