@@ -306,11 +306,11 @@ is in no list, and that no service has a name for, every library without Object 
 that also for indexes that belong to a service.
 
 Commands that name counters request indexes, never `Global`: names are looked up in the registry's tables. So
-`tally get`, `watch`, `explain`, `log`, the monitor, the page and the C interface start a library when a path names
-one of its objects, and no other; the overview starts none. `tally list` shows registered objects without starting
-anything. Who asks for all counters starts all libraries: `find`, `typeperf -q`, the dialog that adds counters (in the
-monitor and on the page), the monitor's list of objects, the screen of providers,
-and `/metrics` without a choice.
+`tally get`, `watch`, `explain`, `log`, the monitor, the page and the C interface start a library when a path
+names one of its objects, and no other; the overview starts none. `tally list` shows registered objects without
+starting anything. Who asks for all counters starts all libraries: `find`, `typeperf -q`, the dialog that adds
+counters (in the monitor and on the page), the monitor's list of objects, the screen of providers, and `/metrics`
+without a choice.
 
 A request waits for a library that was just started for a second if it names one of its objects, else for the
 `Deadline` of the library (50 ms); with `OpenProcedureWaitTime` in both cases for that. It waits once: later

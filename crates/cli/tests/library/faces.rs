@@ -1,17 +1,14 @@
 //! The monitor, the page and sessions start the libraries that somebody means, and show the others' values
 //! beside a sick one.
 
-use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use tallymon_testkit::peer;
 use tallymon_testkit::terminal::Terminal;
+use tallymon_testkit::{PageAddress, peer};
 
 use crate::listings::ok;
-use crate::support::{Place, Provider, wait_for};
+use crate::support::{Place, Provider, started, traced, wait_for};
 
 /// Two services with libraries, and strace.
 fn two_services(place: &Place) -> Option<PathBuf> {
@@ -19,12 +16,6 @@ fn two_services(place: &Place) -> Option<PathBuf> {
     place.install(&Provider::default())?;
     place.install(&Provider { service: "Other", ..Provider::default() })?;
     Some(strace)
-}
-
-/// The libraries' processes that were started, by a trace.
-fn started(trace: &Path) -> usize {
-    let trace = fs::read_to_string(trace).unwrap_or_default();
-    trace.lines().filter(|line| line.contains("execve(") && line.contains("tally-host")).count()
 }
 
 /// Starts `tally` in a terminal under strace.
@@ -101,50 +92,23 @@ fn the_monitor_shows_healthy_counters_beside_a_crashing_library() {
 /// A server of the page under strace.
 struct Server {
     child: Child,
-    /// Host and port, the folder of the address, and the token.
-    at: String,
-    folder: String,
-    token: String,
+    address: PageAddress,
 }
 
 impl Server {
     fn start(place: &Place, strace: &Path, trace: &Path) -> Server {
-        let mut child = Command::new(strace)
-            .args(["-f", "-qq", "-e", "trace=execve", "-o"])
-            .arg(trace)
-            .arg(env!("CARGO_BIN_EXE_tally"))
-            .args(["serve", "--port", "0", "--metrics", "--interval", "200ms"])
-            .env("TALLYMON_ROOT", &place.0)
-            .env_remove("TALLYMON_HOST")
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let (at, rest) = line.trim().strip_prefix("http://").unwrap().split_once('/').unwrap();
-        let (folder, token) = rest.split_once("?token=").unwrap();
-        let (at, folder, token) = (at.to_owned(), folder.to_owned(), token.to_owned());
-        Server { child, at, folder, token }
+        let mut command = traced(place, strace, trace);
+        command.args(["serve", "--port", "0", "--metrics", "--interval", "200ms"]).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let address = PageAddress::read(child.stdout.take().unwrap());
+        Server { child, address }
     }
 
-    /// The status line and the body of an answer.
+    /// What is there.
     fn get(&self, path: &str) -> String {
-        let Server { at, folder, token, .. } = self;
-        let mut stream = TcpStream::connect(at).unwrap();
-        write!(
-            stream,
-            "GET /{folder}{path} HTTP/1.1\r\nHost: {at}\r\nAuthorization: Bearer {token}\r\n\
-             Connection: close\r\n\r\n"
-        )
-        .unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
-        answer
+        let (status, body) = self.address.ask(path);
+        assert_eq!(status, 200, "{path}: {body}");
+        body
     }
 }
 
@@ -194,19 +158,9 @@ fn a_session_starts_the_libraries_of_its_counters() {
     // The command looks at the counter, then the session records it.
     for (counter, wanted) in [(r"\Memory\Available MBytes", 0), (r"\MyPerf Object(one)\MyPerf Calls", 2)] {
         let (trace, folder) = (place.0.join("trace"), place.0.join("logs").display().to_string());
-        let status = Command::new(&strace)
-            .args(["-f", "-qq", "-e", "trace=execve", "-o"])
-            .arg(&trace)
-            .arg(env!("CARGO_BIN_EXE_tally"))
-            .args(["log", "start", "one", "-o", &folder, "-i", "100ms", "--duration", "1s", "-c", counter])
-            .env("TALLYMON_ROOT", &place.0)
-            .env_remove("TALLYMON_HOST")
-            .env("LC_ALL", "C")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .unwrap();
+        let session =
+            ["log", "start", "one", "-o", &folder, "-i", "100ms", "--duration", "1s", "-c", counter];
+        let status = traced(&place, &strace, &trace).args(session).status().unwrap();
         assert!(status.success(), "{status}");
         assert_eq!(started(&trace), wanted, "{counter}");
         wait_for("the end of the session", || !ok(&place, &["log", "list"]).contains("recording"));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tallymon::core::block::Snapshot;
@@ -195,4 +195,21 @@ pub(crate) fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(60), "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+/// `tally` in a place under strace, which writes the programs that it starts into a file.
+pub(crate) fn traced(place: &Place, strace: &Path, trace: &Path) -> Command {
+    let mut command = Command::new(strace);
+    command.args(["-f", "-qq", "-e", "trace=execve", "-o"]).arg(trace).arg(env!("CARGO_BIN_EXE_tally"));
+    command.env("TALLYMON_ROOT", &place.0).env_remove("TALLYMON_HOST").env("LC_ALL", "C");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+/// The processes of libraries that were started, by a trace.
+pub(crate) fn started(trace: &Path) -> usize {
+    let trace = fs::read_to_string(trace).unwrap_or_default();
+    let is_library =
+        |line: &&str| line.contains("execve(") && line.contains("tally-host") && line.contains(" = 0");
+    trace.lines().filter(is_library).count()
 }

@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use tallymon_testkit::peer;
 
 use crate::listings::{ok, tally};
-use crate::support::{Place, Provider, wait_for};
+use crate::support::{Place, Provider, started, traced, wait_for};
 
 /// A service whose objects are listed, one whose are not, and one that hangs in Open.
 fn three_services(place: &Place) -> Option<[u32; 3]> {
@@ -18,25 +17,13 @@ fn three_services(place: &Place) -> Option<[u32; 3]> {
 }
 
 /// How many library processes a command starts, by the system calls of all its threads.
-fn started(place: &Place, strace: &Path, words: &[&str]) -> usize {
+fn started_by(place: &Place, strace: &Path, words: &[&str]) -> usize {
     let trace = place.0.join("trace");
-    let status = Command::new(strace)
-        .args(["-f", "-qq", "-e", "trace=execve", "-o"])
-        .arg(&trace)
-        .arg(env!("CARGO_BIN_EXE_tally"))
-        .args(words)
-        .env("TALLYMON_ROOT", &place.0)
-        .env_remove("TALLYMON_HOST")
-        .env("LC_ALL", "C")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .unwrap();
+    let status = traced(place, strace, &trace).args(words).status().unwrap();
     assert!(status.code().is_some(), "{words:?}: {status}");
-    let trace = fs::read_to_string(&trace).unwrap();
-    assert!(trace.contains("execve("), "strace shows nothing: {trace}");
-    trace.lines().filter(|line| line.contains("tally-host") && line.contains(" = 0")).count()
+    let text = fs::read_to_string(&trace).unwrap();
+    assert!(text.contains("execve("), "strace shows nothing: {text}");
+    started(&trace)
 }
 
 #[test]
@@ -80,7 +67,7 @@ fn only_meant_libraries_are_started() {
         (&["find", "Calls of Collect"], 3),
     ];
     for (words, wanted) in table {
-        assert_eq!(started(&place, &strace, words), *wanted, "{words:?}");
+        assert_eq!(started_by(&place, &strace, words), *wanted, "{words:?}");
     }
 }
 

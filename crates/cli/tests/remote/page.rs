@@ -1,13 +1,12 @@
 //! The page over several hosts: each is opened and read by itself, and one that is slow or gone delays
 //! nobody.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tallymon_testkit::PageAddress;
 use tallymon_testkit::terminal::clean;
 
 use crate::support::{Net, TALLY, good, has};
@@ -18,10 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// A running `tally serve`.
 struct Page {
     child: Child,
-    /// Host and port, the folder of the address, and the token.
-    at: String,
-    folder: String,
-    token: String,
+    address: PageAddress,
 }
 
 impl Page {
@@ -32,29 +28,13 @@ impl Page {
         command.env("PATH", format!("{}:{path}", net.folder.join("bin").display()));
         command.env("TALLY_ROOT", net.folder.join("root"));
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let rest = line.trim().strip_prefix("http://").unwrap();
-        let (at, rest) = rest.split_once('/').unwrap();
-        let (folder, token) = rest.split_once("?token=").unwrap();
-        Page { at: at.into(), folder: format!("/{folder}"), token: token.into(), child }
+        let address = PageAddress::read(child.stdout.take().unwrap());
+        Page { child, address }
     }
 
     /// Status and answer.
     fn ask(&self, target: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(&self.at).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let Page { at, token, folder, .. } = self;
-        write!(
-            stream,
-            "GET {folder}{target} HTTP/1.1\r\nHost: {at}\r\nAuthorization: Bearer {token}\r\n\
-             Connection: close\r\n\r\n"
-        )
-        .unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_string())
+        self.address.ask(target)
     }
 
     fn get(&self, target: &str) -> Value {
