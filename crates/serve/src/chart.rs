@@ -195,8 +195,13 @@ impl SeriesInfo {
 }
 
 /// A name, or the one that was known before if there is only its number.
-pub(crate) fn name_or(name: String, index: TitleIndex, known: &str) -> String {
-    if name == index.0.to_string() { known.to_owned() } else { name }
+fn name_or(name: String, index: TitleIndex, known: &str) -> String {
+    if is_number(&name, index) { known.to_owned() } else { name }
+}
+
+/// Whether a name is only the number of something without a name.
+pub(crate) fn is_number(name: &str, index: TitleIndex) -> bool {
+    name == index.0.to_string()
 }
 
 /// Series with their rows.

@@ -8,7 +8,7 @@ use tallymon::{CatalogObject, Explanation, InstanceKey, Log, LogSummary, Names, 
 use tallymon_monitor::model::overview::{Folded, Gauge, Overview, ProcessRow, SensorKind};
 use tallymon_monitor::model::{HostRow, HostState, TopGroup, TopInstance};
 
-use crate::chart::number;
+use crate::chart::{is_number, number};
 use crate::http::Refused;
 use crate::parameters::milliseconds;
 
@@ -152,8 +152,9 @@ pub(crate) fn explanation(
     json!({
         "path": found.path, "shown": visible(&found.local_path), "indexPath": found.index_path,
         "objectHelp": found.object_help.as_deref().map(visible), "help": found.help.as_deref().map(visible),
-        "type": found.counter_type, "typeNumber": definition.counter_type.0, "meaning": found.meaning, "unit": found.unit,
-        "formula": found.formula, "numbers": found.numbers, "value": value, "scale": found.default_scale,
+        "type": found.counter_type, "typeNumber": definition.counter_type.0, "meaning": found.meaning,
+        "unit": found.unit, "formula": found.formula, "numbers": found.numbers, "value": value,
+        "scale": found.default_scale,
         "detail": found.detail, "objectNames": texts(object), "counterNames": texts(counter),
         "helps": helps.collect::<Vec<_>>(), "origin": origin.map(visible),
     })
@@ -180,8 +181,8 @@ pub(crate) fn contributors(time: Option<FileTime>, groups: &[TopGroup], names: &
         let unit = group.counter_type.suffix().as_str();
         // A title without a name is that of a program that has ended.
         let title = |object: String, counter: String| {
-            let is_named = object != group.object.0.to_string() && counter != group.counter.0.to_string();
-            let title = if is_named { format!("{object}: {counter}") } else { group.title.clone() };
+            let has_no_name = is_number(&object, group.object) || is_number(&counter, group.counter);
+            let title = if has_no_name { group.title.clone() } else { format!("{object}: {counter}") };
             visible(&title).into_owned()
         };
         json!({
@@ -302,7 +303,8 @@ fn processes(rows: &[ProcessRow]) -> Value {
     let shows = rows.iter().any(|row| row.bytes.is_some());
     let is_hidden = |row: &&&ProcessRow| shows && row.processor.is_some() && row.bytes.is_none();
     let hidden = rows.iter().filter(is_hidden).count();
-    json!({ "count": rows.len(), "hiddenIo": hidden, "largest": rows.iter().take(MOST_PROCESSES).map(one).collect::<Vec<_>>() })
+    let largest: Vec<Value> = rows.iter().take(MOST_PROCESSES).map(one).collect();
+    json!({ "count": rows.len(), "hiddenIo": hidden, "largest": largest })
 }
 
 /// What is known of a log that is open.

@@ -375,10 +375,13 @@ impl Live {
         self.read_info(language, self.definitions(paths))
     }
 
-    /// All objects in a language, as they are now: all libraries are started.
-    pub(crate) fn all_names(&self, language: Language) -> Result<SourceInfo, SourceError> {
-        self.shows_all.store(true, Ordering::Relaxed);
-        self.read_info(language, Definitions::All)
+    /// All objects in a language, as they are now when `fresh`: all libraries are started.
+    pub(crate) fn all_names(&self, language: Language, fresh: bool) -> Result<SourceInfo, SourceError> {
+        if !self.shows_all.swap(true, Ordering::Relaxed) {
+            // What is known has only what somebody named.
+            self.infos().clear();
+        }
+        if fresh { self.read_info(language, Definitions::All) } else { self.names(language) }
     }
 
     /// What has to be defined for what is sampled, and for some more paths. Libraries that were started for a

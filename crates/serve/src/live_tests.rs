@@ -19,7 +19,7 @@ fn live(usual: &[&str]) -> Arc<Live> {
 fn objects_that_were_read_anew_are_those_of_all_queries() {
     const PATH: &str = r"\System\Processes";
     let live = live(&[PATH]);
-    let info = live.all_names(Language::ENGLISH).unwrap();
+    let info = live.all_names(Language::ENGLISH, true).unwrap();
     let mut state = live.state();
     // As if the source had had nothing when it was opened.
     state.counters = Query::over(info.clone());
@@ -50,7 +50,7 @@ fn looking_whether_there_is_a_counter_leaves_what_is_sampled_as_it_is() {
 #[test]
 fn what_the_overview_lacks_is_said_anew() {
     let live = live(&[]);
-    let info = live.all_names(Language::ENGLISH).unwrap();
+    let info = live.all_names(Language::ENGLISH, true).unwrap();
     let mut state = live.state();
     let usual = state.overview.lacking(Pane::Memory);
     assert!(state.overview.has(Pane::Processes) && state.overview.has(Pane::Memory));

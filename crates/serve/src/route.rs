@@ -460,9 +460,9 @@ impl Service {
             "/api/v1/hosts" => Ok(self.hosts()),
             "/api/v1/fleet" => Ok(self.fleet()),
             "/api/v1/logs" => Ok(self.logs()),
-            "/api/v1/objects" => Ok(describe::objects(&all_names(&host()?, language)?)),
+            "/api/v1/objects" => Ok(describe::objects(&all_names(&host()?, language, true)?)),
             "/api/v1/counters" => match parameters.text("search") {
-                Some(words) => Ok(describe::search(&all_names(&host()?, language)?, words)),
+                Some(words) => Ok(describe::search(&all_names(&host()?, language, false)?, words)),
                 None => {
                     let object = parameters.needed("object")?;
                     describe::counters(&names_for(&host()?, language, object)?, object)
@@ -660,10 +660,10 @@ impl Service {
     }
 }
 
-/// All objects that a host has now.
-fn all_names(host: &Host, language: Language) -> Result<SourceInfo, Refused> {
+/// All objects that a host has, as it is now when `fresh`.
+fn all_names(host: &Host, language: Language, fresh: bool) -> Result<SourceInfo, Refused> {
     match host {
-        Host::Live(live) => Ok(live.all_names(language)?),
+        Host::Live(live) => Ok(live.all_names(language, fresh)?),
         Host::Log(log, part) => log.info(part.as_deref(), language),
     }
 }

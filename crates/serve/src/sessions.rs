@@ -40,9 +40,8 @@ impl SessionAccess {
         let found = self.sessions.list();
         let found =
             found.map_err(|words| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, visible(&words)))?;
-        Ok(
-            json!({ "control": self.control, "opensLogs": self.opens_logs, "sessions": found.iter().map(session).collect::<Vec<_>>() }),
-        )
+        let sessions: Vec<Value> = found.iter().map(session).collect();
+        Ok(json!({ "control": self.control, "opensLogs": self.opens_logs, "sessions": sessions }))
     }
 
     /// Whether a request may change something. Its host, its origin and its token were checked before; `is_ours`:
