@@ -19,19 +19,11 @@ pub(crate) struct Sampling {
     renewal: Option<Pending<SourceInfo>>,
     /// What is defined in them.
     definitions: Definitions,
-    /// Whether a screen has shown all objects, so that all libraries are started.
-    shows_all: bool,
 }
 
 impl Sampling {
     pub(crate) fn new(sampler: Sampler) -> Sampling {
-        Sampling {
-            listener: sampler.listener(),
-            sampler,
-            renewal: None,
-            definitions: Definitions::None,
-            shows_all: false,
-        }
+        Sampling { listener: sampler.listener(), sampler, renewal: None, definitions: Definitions::None }
     }
 
     /// A listener that does not get the samples that were requested before.
@@ -39,20 +31,24 @@ impl Sampling {
         self.listener = self.sampler.listener();
     }
 
-    /// Requests the names and objects that the source has by now, with those that some paths name.
+    /// Requests the names and objects that the source has by now, with those that some paths name; with all,
+    /// once a screen has shown all.
     pub(super) fn renew(&mut self, locale: Locale, paths: Vec<String>) {
-        let definitions = if self.shows_all { Definitions::All } else { Definitions::OfPaths(paths) };
+        let shows_all = self.definitions == Definitions::All;
+        self.request(locale, if shows_all { Definitions::All } else { Definitions::OfPaths(paths) });
+    }
+
+    /// Requests all objects, whose libraries are started, now and from now on.
+    pub(super) fn renew_all(&mut self, locale: Locale) {
+        self.request(locale, Definitions::All);
+    }
+
+    fn request(&mut self, locale: Locale, definitions: Definitions) {
         // One that is under way, and has the same, stays.
         if self.renewal.is_none() || self.definitions != definitions {
             self.renewal = Some(self.listener.info(locale, definitions.clone()));
             self.definitions = definitions;
         }
-    }
-
-    /// Requests all objects, whose libraries are started, now and from now on.
-    pub(super) fn renew_all(&mut self, locale: Locale) {
-        self.shows_all = true;
-        self.renew(locale, Vec::new());
     }
 
     pub(super) const fn is_renewing(&self) -> bool {
