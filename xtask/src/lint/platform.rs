@@ -3,7 +3,7 @@
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
-use syn::{Attribute, ImplItemFn, ItemFn, ItemMod, Macro, Meta, TraitItemFn};
+use syn::{Attribute, Block, ImplItemFn, ItemFn, ItemMod, Macro, Meta, Signature, TraitItemFn};
 
 /// The lines on which the functions of a file choose by platform, or by who compiles them.
 pub(super) fn choices(file: &syn::File) -> Vec<usize> {
@@ -21,9 +21,12 @@ struct Finder {
 }
 
 impl Finder {
-    fn inside(&mut self, visit: impl FnOnce(&mut Finder)) {
+    /// Looks at the attributes of a function from outside, and at the rest from inside.
+    fn function(&mut self, attributes: &[Attribute], signature: &Signature, block: Option<&Block>) {
+        attributes.iter().for_each(|attribute| self.visit_attribute(attribute));
         self.depth += 1;
-        visit(self);
+        self.visit_signature(signature);
+        block.into_iter().for_each(|block| self.visit_block(block));
         self.depth -= 1;
     }
 
@@ -58,35 +61,19 @@ impl<'ast> Visit<'ast> for Finder {
     }
 
     fn visit_item_fn(&mut self, function: &'ast ItemFn) {
-        if is_for_tests(&function.attrs) {
-            return;
+        if !is_for_tests(&function.attrs) {
+            self.function(&function.attrs, &function.sig, Some(&function.block));
         }
-        function.attrs.iter().for_each(|attribute| self.visit_attribute(attribute));
-        self.inside(|finder| {
-            finder.visit_signature(&function.sig);
-            finder.visit_block(&function.block);
-        });
     }
 
     fn visit_impl_item_fn(&mut self, function: &'ast ImplItemFn) {
-        if is_for_tests(&function.attrs) {
-            return;
+        if !is_for_tests(&function.attrs) {
+            self.function(&function.attrs, &function.sig, Some(&function.block));
         }
-        function.attrs.iter().for_each(|attribute| self.visit_attribute(attribute));
-        self.inside(|finder| {
-            finder.visit_signature(&function.sig);
-            finder.visit_block(&function.block);
-        });
     }
 
     fn visit_trait_item_fn(&mut self, function: &'ast TraitItemFn) {
-        function.attrs.iter().for_each(|attribute| self.visit_attribute(attribute));
-        self.inside(|finder| {
-            finder.visit_signature(&function.sig);
-            if let Some(block) = &function.default {
-                finder.visit_block(block);
-            }
-        });
+        self.function(&function.attrs, &function.sig, function.default.as_ref());
     }
 
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
