@@ -184,8 +184,7 @@ impl Store for BucketStore {
 
 /// Milliseconds since 1970. What was before is 0.
 fn milliseconds_of(time: FileTime) -> u64 {
-    let begin = FileTime::from_unix_nanoseconds(0).unwrap_or_default();
-    time.0.saturating_sub(begin.0) / 10_000
+    u64::try_from(time.unix_nanoseconds() / 1_000_000).unwrap_or_default()
 }
 
 fn key_of(below: &Path) -> io::Result<String> {

@@ -33,6 +33,8 @@ struct Known {
 pub(super) struct Table {
     pub(super) store: Arc<dyn Store>,
     pub(super) state: State,
+    /// The text of its first version, if this process knows it.
+    first: Option<Vec<u8>>,
 }
 
 impl Table {
@@ -54,8 +56,12 @@ impl Table {
         Table::of_store(store)
     }
 
+    fn unread(store: Arc<dyn Store>) -> Table {
+        Table { store, state: State::default(), first: None }
+    }
+
     fn of_store(store: Arc<dyn Store>) -> Result<Table, LogError> {
-        let mut table = Table { store, state: State::default() };
+        let mut table = Table::unread(store);
         let (newest, has_checkpoint) = table.newest()?;
         table.refresh()?;
         let next = table.state.next;
@@ -91,7 +97,7 @@ impl Table {
                 .map_err(failed)?
                 .map_err(|words| LogError::new(LogErrorKind::Request(words)).in_file(&root))?;
         }
-        let table = Table { store: Arc::clone(&store), state: State::default() };
+        let table = Table::unread(Arc::clone(&store));
         if table.newest()?.0.is_none() {
             // Another writer may begin it meanwhile; then theirs is the first version.
             let created = table.store.created().map_err(failed)?;
@@ -117,7 +123,7 @@ impl Table {
         if !is_same || has(state.next.saturating_sub(1)).is_none() {
             return Ok(None);
         }
-        let mut table = Table { store: Arc::clone(store), state };
+        let mut table = Table { store: Arc::clone(store), state, first: Some(first) };
         table.refresh()?;
         Ok(Some(table))
     }
@@ -128,7 +134,8 @@ impl Table {
             return;
         }
         // Without it the next one reads all versions.
-        let Ok(Some(first)) = self.store.one_version(0, MOST_OF_VERSION) else { return };
+        let first = self.first.or_else(|| self.store.one_version(0, MOST_OF_VERSION).ok().flatten());
+        let Some(first) = first else { return };
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() < MOST_KNOWN {
             known.push(Known { root: self.store.shown().to_path_buf(), first, state: self.state });

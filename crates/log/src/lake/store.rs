@@ -135,7 +135,7 @@ pub(super) fn number_of(name: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// What a version is called in messages.
+/// The full name of a file of the table, for messages.
 pub(super) fn whole(root: &Path, below: &Path) -> PathBuf {
     if is_address(root) {
         // `join` would take the separator of the system.

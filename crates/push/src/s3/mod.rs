@@ -1,9 +1,9 @@
 //! Object storage that speaks the interface of Amazon S3: whole objects are put, parts of them are got, and a
 //! name is given once.
 //!
-//! You give an [`Address`] such as `s3://bucket/folder`; who asks, and which server, the environment says, as
-//! it does for the tools of AWS. It does not look for credentials of machines and containers, follow
-//! redirects, or put objects in several parts.
+//! You give an [`Address`] such as `s3://bucket/folder`; server and credentials come from the environment and
+//! the files of the AWS tools. It does not look for credentials of machines and containers, follow redirects,
+//! or put objects in several parts.
 //!
 //! A request is sent again when the server is away or busy, with a pause that grows. Everything here may
 //! happen twice without harm.
@@ -251,8 +251,8 @@ impl Bucket {
     }
 
     /// Proves that the server gives a name once: some take [`Bucket::put_new`] for an ordinary one, and
-    /// writers would replace what others wrote. Does so once in a process for each bucket; `key` is the
-    /// beginning of a name that nobody has.
+    /// writers would replace what others wrote. Does so once in a process for each bucket; `key` is a name
+    /// that nobody has.
     ///
     /// # Errors
     ///
