@@ -47,7 +47,7 @@ pub(crate) fn of(address: &Address) -> Result<Option<Credentials>, SourceError> 
     };
     let (user, realm, secret) = match find(&text, rrp) {
         Some(Found::Password { user, domain, password }) => {
-            let password = password.say().map_err(denied)?;
+            let password = password.read().map_err(denied)?;
             return Ok(Some(Credentials::Password(PasswordLogin { user, domain, password })));
         }
         Some(Found::Wrong(why)) => return Err(denied(format!("{}: {why}", path.display()))),
@@ -59,7 +59,7 @@ pub(crate) fn of(address: &Address) -> Result<Option<Credentials>, SourceError> 
     };
     let conf = kerberos::conf().map_err(denied)?;
     let secret = match secret {
-        Some(Secret::Password(password)) => KerberosSecret::Password(password.say().map_err(denied)?),
+        Some(Secret::Password(password)) => KerberosSecret::Password(password.read().map_err(denied)?),
         Some(Secret::Keytab(file)) => kerberos::keys(file.unwrap_or_else(kerberos::keytab)),
         Some(Secret::Cache(Some(place))) => Tickets::at(&place, &conf).map_err(denied)?.secret(),
         Some(Secret::Cache(None)) => match kerberos::cache(&conf).map_err(denied)? {
@@ -105,17 +105,17 @@ enum Secret {
 #[derive(PartialEq, Eq)]
 enum Password {
     /// In the line itself.
-    Here(String),
+    InLine(String),
     /// In a key of the kernel with this name.
     Kernel(String),
-    /// A program with its arguments says it.
+    /// A program with its arguments prints it.
     Program(String),
 }
 
 impl Password {
-    fn say(self) -> Result<String, String> {
+    fn read(self) -> Result<String, String> {
         match self {
-            Password::Here(password) => Ok(password),
+            Password::InLine(password) => Ok(password),
             Password::Kernel(key) => keyring::password(&key),
             Password::Program(words) => password_program::first_line(&words),
         }
@@ -126,7 +126,7 @@ impl std::fmt::Debug for Password {
     /// Without the password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Password::Here(_) => f.write_str("Password"),
+            Password::InLine(_) => f.write_str("Password"),
             Password::Kernel(key) => write!(f, "Kernel({key:?})"),
             Password::Program(words) => write!(f, "Program({words:?})"),
         }
@@ -144,7 +144,7 @@ fn find(text: &str, address: &RrpAddress) -> Option<Found> {
             who => {
                 let (_, password) = line.split_once([' ', '\t'])?;
                 let (user, domain) = user_for(who, address)?;
-                Some(Found::Password { user, domain, password: Password::Here(password.to_string()) })
+                Some(Found::Password { user, domain, password: Password::InLine(password.to_string()) })
             }
         }
     })
@@ -207,7 +207,7 @@ fn by_kerberos(line: &str, address: &RrpAddress) -> Option<Found> {
         "cache" => Secret::Cache(given(rest.trim())),
         "keytab" => Secret::Keytab(given(rest.trim()).map(PathBuf::from)),
         // The password is the rest of the line, whatever it has.
-        "password" if !rest.is_empty() => Secret::Password(Password::Here(rest.to_string())),
+        "password" if !rest.is_empty() => Secret::Password(Password::InLine(rest.to_string())),
         _ => match place(kind, who, rest.trim()) {
             Some(password) => Secret::Password(password),
             None => {
@@ -251,7 +251,7 @@ mod tests {
             let Address::Rrp(address) = address.parse().unwrap() else { panic!("{address}") };
             let credentials = find(FILE, &address);
             let words = credentials.as_ref().map(|it| match it {
-                Found::Password { user, domain, password: Password::Here(password) } => {
+                Found::Password { user, domain, password: Password::InLine(password) } => {
                     (user.as_str(), domain.as_deref(), password.as_str())
                 }
                 other => panic!("{other:?}"),
@@ -291,7 +291,7 @@ mod tests {
                 Some(Found::Password { user, password, .. }) => format!("password of {user}: {password:?}"),
                 Some(Found::Wrong(why)) => why,
                 Some(Found::Kerberos { user, realm, secret }) => {
-                    if let Secret::Password(Password::Here(password)) = &secret {
+                    if let Secret::Password(Password::InLine(password)) = &secret {
                         assert_eq!(password, " a b ");
                     }
                     format!("{user:?} {realm:?} {secret:?}")

@@ -52,7 +52,7 @@ mod listener;
 mod pending;
 mod question;
 #[cfg(test)]
-mod sample_tests;
+pub(crate) mod sample_tests;
 mod shared;
 mod thread;
 

@@ -33,7 +33,8 @@ struct Control {
     returned: Receiver<FileTime>,
 }
 
-fn block(time: u64) -> Snapshot {
+/// A block of a time, without objects.
+pub(crate) fn block(time: u64) -> Snapshot {
     let mut bytes = Vec::new();
     let header = WriteHeader {
         system_name: "one",

@@ -150,7 +150,7 @@ impl Remotes {
         }
         host.choice = report.choice.or(host.choice.take());
         host.sample = report.taken.or(host.sample.take());
-        // An answer to an earlier tick has an earlier time, and is that of this record until another one comes.
+        // An answer to an earlier tick has an earlier time, and is that of this record until another comes.
         host.ticks.answered(self.records);
     }
 

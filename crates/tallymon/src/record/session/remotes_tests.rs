@@ -1,9 +1,7 @@
 //! When a host is asked. The test stands for its thread, so that nothing depends on a time.
 
-use tallymon_core::block::{BlockWriter, WriteHeader};
-use tallymon_core::time::{Frequency, PerfTime};
-
 use super::*;
+use crate::sample::sample_tests::block;
 
 /// A host, its ticks, and where its reports go.
 fn one() -> (Remotes, Receiver<()>, Sender<(usize, Report)>) {
@@ -24,18 +22,7 @@ fn one() -> (Remotes, Receiver<()>, Sender<(usize, Report)>) {
 
 /// A report with a sample of a time.
 fn report(time: u64) -> (usize, Report) {
-    let mut bytes = Vec::new();
-    let header = WriteHeader {
-        system_name: "far",
-        default_object: -1,
-        perf_time: PerfTime(0),
-        perf_freq: Frequency(1),
-        perf_time_100ns: FileTime(time),
-        system_time: FileTime(time),
-    };
-    BlockWriter::growing(&mut bytes, &header).finish().unwrap();
-    let snapshot = Snapshot::new(bytes).unwrap();
-    let taken = Some(Taken { snapshot, window: (FileTime(time), FileTime(time)) });
+    let taken = Some(Taken { snapshot: block(time), window: (FileTime(time), FileTime(time)) });
     (0, Report { taken, choice: None, trouble: None, next: None })
 }
 

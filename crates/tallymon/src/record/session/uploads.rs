@@ -23,7 +23,7 @@ pub(super) const MOST_WAITING: u64 = 1 << 30;
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
-/// How long a session that ends waits for the lake: less than those wait who stop it.
+/// How long a session that ends waits for the lake: less than `log stop` waits for the session.
 pub(super) const AT_THE_END: Duration = Duration::from_secs(60);
 
 /// What logs wait for that a session leaves.
