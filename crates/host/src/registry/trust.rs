@@ -113,8 +113,8 @@ impl Service {
         }
     }
 
-    /// The library, or a folder above it, that not every user can read or enter. Such a library has no user of
-    /// its own, who could not load it: it runs as the reader, also as root.
+    /// The library, or a folder above it, that not every user can read or enter. Such a library has no user
+    /// of its own, who could not load it: it runs as the reader, also as root.
     #[cfg(unix)]
     pub fn closed_to_others(&self) -> Option<PathBuf> {
         use std::os::unix::fs::MetadataExt;
