@@ -396,8 +396,8 @@ async function lookAtMany(page) {
   await page.waitForFunction(() => document.querySelector(".host select").selectedOptions[0].text.includes("wide.csv"));
   await rowsIn(page, 1);
   await page.evaluate(() => {
-    const search = new URLSearchParams(location.hash.split("?")[1]);
-    search.delete("path");
+    // The address follows what is shown with a delay.
+    const search = new URLSearchParams({ host: document.querySelector(".host select").value });
     search.append("path", "\\Process(*)\\% Processor Time");
     search.set("view", "heat");
     location.hash = `#monitor?${search}`;

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { address, closeLog, get, openSettings, upload, type Host } from "./api";
 import { Compare } from "./compare";
 import { bytes, duration, moment, number } from "./format";
-import { addPaths, axis, choose, chosen, fail, FORMATS, host, hosts, loadHosts, notice, paths, profile, range, show, span, styles, sweep, trouble, view, VIEWS, type View } from "./state";
+import { axis, chosen, fail, FORMATS, host, hosts, loadHosts, notice, openHost, paths, profile, range, show, span, styles, sweep, trouble, view, VIEWS, type View } from "./state";
 import { t } from "./words";
 import { isZip, unzip } from "./zip";
 
@@ -42,37 +42,34 @@ export async function take(files: Iterable<File> | AsyncIterable<File>, isInside
     if (/\.(tallymon|html?|xml)$/i.test(file.name)) { await openView(file).catch(fail); continue; }
     uploads.value = [...uploads.value, own];
     const tag = Math.random().toString(36);
-    let early = "";
+    // Its chart is opened once: what somebody chose there since then stays.
+    let isOpen = false;
+    const openOnce = async (id: string) => { if (!isOpen) { isOpen = true; await openHost(id, "monitor"); } };
     const timer = setInterval(async () => {
       await loadHosts();
       const log = hosts.value.find((one) => one.tag === tag && one.last != null);
-      if (log && !early) { early = log.id; await open(log.id); }
+      if (log) await openOnce(log.id);
     }, PERIOD);
     try {
       const { id, profile: isProfile } = await upload(file, tag, note);
       clearInterval(timer);
-      if (isProfile) { profile.value = id; show("profile"); } else await ready(id, early === id);
+      if (isProfile) { profile.value = id; show("profile"); } else await ready(id, openOnce);
     } catch (error) { fail(error); }
     clearInterval(timer);
     uploads.value = uploads.value.filter((one) => one !== own);
   }
 }
 
-export async function ready(id: string, isShown = false): Promise<void> {
+/** Waits until a log is read whole, and opens its chart. */
+export async function ready(id: string, open: (id: string) => Promise<void> = (id) => openHost(id, "monitor")): Promise<void> {
   for (;;) {
     await loadHosts();
     const log = hosts.value.find((one) => one.id === id);
     if (!log) return;
     if (log.state === "failed") { trouble.value = log.error ?? log.name; return; }
-    if (log.state === "ready") { if (!isShown) await open(id); return; }
+    if (log.state === "ready") { await open(id); return; }
     await new Promise((resolve) => setTimeout(resolve, PERIOD));
   }
-}
-
-export async function open(id: string): Promise<void> {
-  choose(id);
-  try { addPaths(await get<string[]>("usual", { host: id })); } catch (error) { fail(error); }
-  show("monitor");
 }
 
 export function Logs() {
@@ -135,7 +132,7 @@ function Log({ log }: { log: Host }) {
         {log.state === "ready" && <><dt>{t("gaps")}</dt><Holes log={log} /></>}
         {(log.damage ?? 0) > 0 && <><dt>{t("damage")}</dt><dd class="bad">{number(log.damage)}<ul>{log.faults?.map((fault) => <li>{fault}</li>)}</ul></dd></>}
       </dl>}
-      <p>{log.first != null && <button class="main" aria-pressed={host.value === log.id} onClick={() => open(log.id)}>{t("show")}</button>}
+      <p>{log.first != null && <button class="main" aria-pressed={host.value === log.id} onClick={() => openHost(log.id, "monitor")}>{t("show")}</button>}
         {log.state === "ready" && <> <label>{t("saveAs")} <select value={format} onChange={(event) => setFormat(event.currentTarget.value)}>{FORMATS.map((one) => <option>{one}</option>)}</select></label>
           <label>{t("everyNth")} <input class="short" type="number" min={1} max={100000} value={every} onChange={(event) => setEvery(Math.max(1, Math.round(Number(event.currentTarget.value)) || 1))} /></label>
           {shown && <label class="check"><input type="checkbox" checked={cut} onChange={(event) => setCut(event.currentTarget.checked)} /> {t("onlyShownPart")}</label>}

@@ -9,14 +9,14 @@ import { Hosts } from "./hosts";
 import { PALETTES, palette } from "./chart";
 import { logClock, NUMBER_FORMS, numberForm } from "./format";
 import { follow, hidden } from "./live";
-import { Logs, open, ready, take } from "./logs";
+import { Logs, ready, take } from "./logs";
 import { Events, machineKey, Providers, Sessions } from "./machine";
 import { Monitor, monitorKey } from "./monitor";
 import { report, readReport } from "./report";
 import { ReportPage } from "./report-page";
 import { HostPicker, Overview } from "./overview";
 import {
-  adding, addPaths, connection, fail, frozen, helping, host, hostOf, inReport, isFleet, isLive, keepAddress, loadHosts, notice,
+  adding, addPaths, connection, fail, frozen, helping, host, hostOf, inReport, isFleet, isLive, keepAddress, loadHosts, notice, openHost,
   paths, profile, readAddress, said, screen, SCREENS, show, styling, theme, THEMES, trouble, type Screen, type Theme,
 } from "./state";
 import "./style.css";
@@ -156,7 +156,7 @@ async function begin(): Promise<void> {
   if (paths.value.length === 0 && host.value) {
     const state = hostOf(host.value);
     if (state?.kind === "log" && !location.hash.includes("host=")) {
-      if (state.state === "ready") await open(host.value); else show("logs");
+      if (state.state === "ready") await openHost(host.value, "monitor"); else show("logs");
     } else {
       const first = named === host.value || !named ? await usual : null;
       try { addPaths(first ?? await get<string[]>("usual", { host: host.value })); } catch (error) { fail(error); }

@@ -190,6 +190,7 @@ export function undo(): void {
 
 /** Reads the address; what is wrong in it is left out. */
 export function readAddress(): void {
+  lastAddress = location.hash;
   const [name, search] = location.hash.slice(1).split("?");
   const wanted = new URLSearchParams(search);
   const number = (key: string) => {
@@ -222,12 +223,16 @@ export function readAddress(): void {
 /** Browsers refuse an address that changes with every frame. */
 const ADDRESS_PERIOD = 250;
 let [kept, later] = [-Infinity, 0];
+/** The address that was read or written last. Another one is somebody's, and is about to be read. */
+let lastAddress = location.hash;
 function keep(address: string): void {
   clearTimeout(later);
+  if (location.hash !== lastAddress) return;
   const wait = kept + ADDRESS_PERIOD - performance.now();
   if (wait > 0) { later = setTimeout(() => keep(address), wait); return; }
   kept = performance.now();
   history.replaceState(null, "", address);
+  lastAddress = location.hash;
 }
 
 export function keepAddress(): void {
