@@ -433,7 +433,10 @@ async function lookAtProperties(page) {
   await dialog.getByLabel("Scale").selectOption({ value: "1" });
   await dialog.getByLabel("Width").selectOption("3");
   await dialog.getByRole("checkbox", { name: "Automatic" }).uncheck();
+  // What is typed stays while samples come.
   await dialog.getByLabel("Maximum").fill("250");
+  await page.waitForTimeout(2500);
+  if (await dialog.getByLabel("Maximum").inputValue() !== "250") faults.push("a sample took away what was typed");
   await page.keyboard.press("Tab");
   await look(page, "properties");
   await page.keyboard.press("Escape");

@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { address, closeLog, get, openSettings, upload, type Host } from "./api";
 import { Compare } from "./compare";
 import { bytes, duration, moment, number } from "./format";
+import { NumberField } from "./number-field";
 import { axis, chosen, fail, FORMATS, host, hosts, loadHosts, notice, openHost, paths, profile, range, show, span, styles, sweep, trouble, view, VIEWS, type View } from "./state";
 import { t } from "./words";
 import { isZip, unzip } from "./zip";
@@ -134,7 +135,7 @@ function Log({ log }: { log: Host }) {
       </dl>}
       <p>{log.first != null && <button class="main" aria-pressed={host.value === log.id} onClick={() => openHost(log.id, "monitor")}>{t("show")}</button>}
         {log.state === "ready" && <> <label>{t("saveAs")} <select value={format} onChange={(event) => setFormat(event.currentTarget.value)}>{FORMATS.map((one) => <option>{one}</option>)}</select></label>
-          <label>{t("everyNth")} <input class="short" type="number" min={1} max={100000} value={every} onChange={(event) => setEvery(Math.max(1, Math.round(Number(event.currentTarget.value)) || 1))} /></label>
+          <label>{t("everyNth")} <NumberField class="short" step={1} min={1} max={100000} value={every} onText={(text) => setEvery(Math.max(1, Math.round(Number(text)) || 1))} /></label>
           {shown && <label class="check"><input type="checkbox" checked={cut} onChange={(event) => setCut(event.currentTarget.checked)} /> {t("onlyShownPart")}</label>}
           <a class="button" download href={address("convert", { host: log.id, format, every: every > 1 ? every : null, ...part })}>{t("download")}</a> </>}
         {log.closable && !log.tag && <button onClick={() => { closeLog(log.id).then(loadHosts).catch(fail); }}>{t("close")}</button>}</p>

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Swatch } from "./monitor";
 import { power } from "./format";
 import type { Data } from "./live";
+import { NumberField } from "./number-field";
 import { axis, chosen, LOOKS, styleOf, styles, styling, type Style } from "./state";
 import { t } from "./words";
 
@@ -20,7 +21,8 @@ export function Properties({ shown, powers, nth, colours }: { shown: Data; power
   useEffect(() => { box.current?.showModal(); }, []);
   const one = shown.series[nth];
   const own = (one && styleOf(one)) ?? {};
-  const set = (more: Style) => { if (one) styles.value = { ...styles.value, [one.path]: { ...own, ...more } }; };
+  // Two changes may come before the dialog is drawn again.
+  const set = (more: Style) => { if (one) styles.value = { ...styles.value, [one.path]: { ...styleOf(one), ...more } }; };
   const reset = () => {
     styles.value = Object.fromEntries(Object.entries(styles.value).filter(([path]) => path !== one?.path && path !== one?.asked));
   };
@@ -41,8 +43,8 @@ export function Properties({ shown, powers, nth, colours }: { shown: Data; power
       <header><h2>{t("properties")}</h2><button onClick={() => { styling.value = false; }}>{t("close")}</button></header>
       <fieldset><legend>{t("axis")}</legend>
         <label class="check"><input type="checkbox" checked={axis.value === null} onChange={(event) => fit(event.currentTarget.checked)} /> {t("auto")}</label>
-        <label>{t("min")} <input type="number" step="any" value={typed[0]} disabled={axis.value === null} aria-invalid={wrong} onChange={(event) => limit([event.currentTarget.value, typed[1]])} /></label>
-        <label>{t("max")} <input type="number" step="any" value={typed[1]} disabled={axis.value === null} aria-invalid={wrong} onChange={(event) => limit([typed[0], event.currentTarget.value])} /></label>
+        <label>{t("min")} <NumberField value={typed[0]} disabled={axis.value === null} aria-invalid={wrong} onText={(text) => limit([text, typed[1]])} /></label>
+        <label>{t("max")} <NumberField value={typed[1]} disabled={axis.value === null} aria-invalid={wrong} onText={(text) => limit([typed[0], text])} /></label>
       </fieldset>
       {one && <fieldset><legend>{t("color")}</legend>
         <label>{t("counter")} <select value={one.path} onChange={(event) => { chosen.value = event.currentTarget.value; }}>
@@ -55,7 +57,7 @@ export function Properties({ shown, powers, nth, colours }: { shown: Data; power
           onInput={(event) => set({ colour: Number(event.currentTarget.value) })} /></label>
         <label>{t("width")} <select value={String(own.width ?? 1)} onChange={(event) => set({ width: Number(event.currentTarget.value) })}>
           {WIDTHS.map((each) => <option>{each}</option>)}</select></label>
-        <label>{t("threshold")} <input type="number" step="any" value={own.threshold ?? ""} onChange={({ currentTarget: { value } }) => set({ threshold: value === "" ? undefined : Number(value) })} /></label>
+        <label>{t("threshold")} <NumberField value={own.threshold ?? ""} onText={(text) => set({ threshold: text === "" ? undefined : Number(text) })} /></label>
         <label class="check"><input type="checkbox" checked={!own.hidden} onChange={(event) => set({ hidden: !event.currentTarget.checked })} /> {t("visible")}</label>
         <button onClick={reset}>{t("reset")}</button>
       </fieldset>}
