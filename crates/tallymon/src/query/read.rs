@@ -376,8 +376,13 @@ fn read(
         Ok(sample) => sample,
         // Text counters have no sample.
         Err(why) => {
-            let value = column.text(position).map(Value::Text).ok_or(why);
-            let stale = value.is_ok() && column.state(position) == ValueState::Stale;
+            let state = column.state(position);
+            let value = match (column.text(position), state) {
+                (Some(_), ValueState::Absent(absence)) => Err(NoValue::NoData(absence)),
+                (Some(text), _) => Ok(Value::Text(text)),
+                (None, _) => Err(why),
+            };
+            let stale = value.is_ok() && state == ValueState::Stale;
             return (Cell { value, stale, ..Cell::missing(NoValue::NotNumeric) }, None);
         }
     };
