@@ -1,6 +1,7 @@
 //! The performance objects, one per file: a table of counters, and the code that fills it.
 
 mod container;
+mod control_group_details;
 mod control_groups;
 mod expression;
 #[cfg(test)]
@@ -40,6 +41,7 @@ mod physical_disk;
 mod predecessors_tests;
 mod pressure;
 pub(crate) mod process;
+mod process_details;
 mod processor;
 mod processor_information;
 mod protocol;
@@ -109,8 +111,10 @@ fn all() -> Vec<Box<dyn Object>> {
         Box::new(cache::new()),
         Box::new(control_groups::jobs()),
         Box::new(control_groups::control_groups()),
+        Box::new(control_group_details::ControlGroupDetails::new()),
         Box::new(container::new()),
         Box::new(job_object_details::JobObjectDetails::new()),
+        Box::new(process_details::Details::new()),
         Box::new(processor_information::ProcessorInformation::new()),
         Box::new(network_tables::tcp()),
         Box::new(network_tables::ip()),

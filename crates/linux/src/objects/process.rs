@@ -139,7 +139,7 @@ pub(super) fn needs(request: &CollectRequest<'_>, object: TitleIndex) -> Process
 }
 
 /// The process that stands for all kernel threads has the id of their parent, kthreadd.
-const SYSTEM_ID: u64 = 2;
+pub(super) const SYSTEM_ID: u64 = 2;
 
 /// The positions of the instances of Process, which threads name as their parents.
 #[derive(Debug, Clone, Copy)]

@@ -41,6 +41,12 @@ pub(super) const fn counter(
     }
 }
 
+/// A text of up to so many bytes of UTF-16, with its terminator; its help index follows its name index.
+pub(super) const fn text(name: u32, bytes: u32) -> CounterSpec {
+    let counter = counter(name, name + 1, CounterType::PERF_COUNTER_TEXT, 0, DetailLevel::NOVICE);
+    CounterSpec { size: Some(bytes), ..counter }
+}
+
 /// A counter that shares the data of the one at position `shares`, as all disk times share one time stamp.
 pub(super) const fn sharing(counter: CounterSpec, shares: u16) -> CounterSpec {
     CounterSpec { shares: Some(shares), ..counter }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tallymon_provider::process::{MOST_ROWS, OpenFile, ProcessDetails, ProcessId, ThreadDetails};
 
-use super::{LinuxProcesses, TEXT, facts, number, read, sockets};
+use super::{LinuxProcesses, TEXT, ended, facts, number, read, sockets};
 use crate::kernel::proc::kib_to_bytes;
 use crate::kernel::proc::pid_stat::PidStat;
 use crate::kernel::proc::pid_status::PidStatus;
@@ -38,7 +38,7 @@ pub(super) fn details(of: &LinuxProcesses, process: ProcessId) -> Result<Process
     let group = group_of(&String::from_utf8_lossy(&groups));
     let limits = read(&of.file(process, "limits"), TEXT).unwrap_or_default();
     Ok(ProcessDetails {
-        facts: of.facts_of(process)?,
+        facts: of.read(process).ok_or_else(|| ended(process))?.into(),
         parent: stat.parent,
         state: stat.state,
         nice: stat.nice,

@@ -46,7 +46,13 @@ pub struct LinuxProcesses {
 impl LinuxProcesses {
     /// The processes of this machine.
     pub fn system() -> LinuxProcesses {
-        LinuxProcesses::below(Root::system(), Path::new("/etc/passwd"))
+        LinuxProcesses::of(Root::system())
+    }
+
+    /// The processes of a root, which another file of users may belong to.
+    pub(crate) fn of(root: Root) -> LinuxProcesses {
+        let users = root.proc.with_file_name("etc").join("passwd");
+        LinuxProcesses::below(root, &users)
     }
 
     fn below(root: Root, users: &Path) -> LinuxProcesses {
@@ -64,8 +70,7 @@ impl LinuxProcesses {
 
     /// The content of `stat`, if it still is the same process.
     fn stat(&self, process: ProcessId) -> Result<Stat, String> {
-        let ended = || format!("the process {} has ended", process.id);
-        let bytes = read(&self.file(process, "stat"), TEXT).map_err(|_| ended())?;
+        let bytes = read(&self.file(process, "stat"), TEXT).map_err(|_| ended(process))?;
         let stat = PidStat::parse(&bytes).map_err(|error| error.to_string())?;
         let found = Stat {
             parent: u32::try_from(stat.parent).unwrap_or(0),
@@ -76,21 +81,24 @@ impl LinuxProcesses {
         };
         // A start of 0 means that the caller does not know it. The kernel counts starts in ticks.
         let is_same = process.start.0 == 0 || found.start.0.abs_diff(process.start.0) < SAME_START;
-        if is_same { Ok(found) } else { Err(ended()) }
+        if is_same { Ok(found) } else { Err(ended(process)) }
     }
 
-    fn facts_of(&self, process: ProcessId) -> Result<ProcessFacts, String> {
-        let stat = self.stat(process)?;
+    /// What it is, if it still is the same process.
+    pub(crate) fn read(&self, process: ProcessId) -> Option<Facts> {
+        let stat = self.stat(process).ok()?;
         let command = read(&self.file(process, "cmdline"), COMMAND).unwrap_or_default();
         let command = command_line(&command);
         let status = read(&self.file(process, "status"), TEXT).unwrap_or_default();
         let user = PidStatus::parse(&status).ok().and_then(|status| status.user);
-        let groups = read(&self.file(process, "cgroup"), TEXT).unwrap_or_default();
-        Ok(ProcessFacts {
-            user: user.map(|user| self.user(user)).unwrap_or_default(),
+        let groups = read(&self.file(process, "cgroup"), TEXT).ok();
+        let group = groups.map(|groups| group_of(&String::from_utf8_lossy(&groups)));
+        Some(Facts {
+            user: user.map(|user| self.user(user)),
             // A kernel thread has no command line, and a process can clear its own.
             command: if command.is_empty() { format!("[{}]", stat.name) } else { command },
-            unit: self.unit(&group_of(&String::from_utf8_lossy(&groups))),
+            unit: group.as_deref().and_then(|group| self.unit(group)),
+            group,
         })
     }
 
@@ -108,6 +116,26 @@ impl LinuxProcesses {
             names.extend(users(&String::from_utf8_lossy(&text)));
         }
         names.entry(number).or_insert_with(|| number.to_string()).clone()
+    }
+}
+
+/// What a process is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// The name of its user, else the number; `None` where it can not be read.
+    pub(crate) user: Option<String>,
+    /// Its command line; the name of its program in brackets where it has none.
+    pub(crate) command: String,
+    /// Its service or container.
+    pub(crate) unit: Option<String>,
+    /// The path of its control group; `None` where it can not be read.
+    pub(crate) group: Option<String>,
+}
+
+impl From<Facts> for ProcessFacts {
+    fn from(facts: Facts) -> ProcessFacts {
+        let Facts { user, command, unit, .. } = facts;
+        ProcessFacts { user: user.unwrap_or_default(), command, unit }
     }
 }
 
@@ -130,6 +158,11 @@ fn facts() -> SystemFacts {
         boot_time: boot_time(),
         cpu_count: 1,
     }
+}
+
+/// Why nothing is known of a process.
+fn ended(process: ProcessId) -> String {
+    format!("the process {} has ended", process.id)
 }
 
 /// Reads a file up to some bytes.
@@ -168,7 +201,7 @@ fn number(name: &OsStr) -> Option<u32> {
 
 impl Processes for LinuxProcesses {
     fn facts(&self, wanted: &[ProcessId]) -> Vec<Option<ProcessFacts>> {
-        wanted.iter().map(|process| self.facts_of(*process).ok()).collect()
+        wanted.iter().map(|process| self.read(*process).map(ProcessFacts::from)).collect()
     }
 
     fn details(&self, wanted: ProcessId) -> Result<ProcessDetails, String> {

@@ -7,8 +7,8 @@ use tallymon::core::title::TitleIndex;
 /// What people look at first, by the indexes of the object and of its counters. Where NT's order begins with it, an
 /// object is not here.
 const FIRST: &[(u32, &[u32])] = &[
-    // Process: its number, time, memory, I/O, threads, handles, age, parent.
-    (230, &[784, 6, 180, 186, 1424, 680, 952, 684, 1410]),
+    // Process: its number, user and command line, time, memory, I/O, service, threads, handles, age, parent.
+    (230, &[784, 910_402, 910_404, 6, 180, 186, 1424, 910_406, 680, 952, 684, 1410]),
     // Thread: its numbers, time, switches, state and what it waits for.
     (232, &[804, 784, 6, 146, 46, 336, 694]),
     // Disks: how busy, how slow, how much, how many in the queue.
@@ -17,6 +17,17 @@ const FIRST: &[(u32, &[u32])] = &[
     // Network Interface: bytes, packets, what was lost.
     (510, &[264, 506, 388, 520, 266, 452, 528, 540, 530, 542]),
 ];
+
+/// An object with the same instances in the same order, whose texts are columns of the object.
+pub const fn details_of(object: TitleIndex) -> Option<TitleIndex> {
+    match object.0 {
+        // Process, and Process Details.
+        230 => Some(TitleIndex(910_400)),
+        // Job Object and Control Group, and Control Group Details.
+        1500 | 902_400 => Some(TitleIndex(910_600)),
+        _ => None,
+    }
+}
 
 /// Sorts the counters of an object by how often people look at them; others keep the order of the object.
 pub fn sort_by_use(object: TitleIndex, counters: &mut [TitleIndex]) {

@@ -39,7 +39,7 @@ mod tree;
 mod window;
 
 pub use alerts::{Alerts, Crossing, MOST_CROSSINGS};
-pub use columns::{ColumnChoices, sort_by_use};
+pub use columns::{ColumnChoices, details_of, sort_by_use};
 pub use compare::Compared;
 pub use health::Health;
 pub use history::History;

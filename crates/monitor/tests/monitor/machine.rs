@@ -37,6 +37,8 @@ pub(crate) struct Load {
     pub(crate) no_sensors: Shared<bool>,
     /// The machine knows file systems as Windows does.
     pub(crate) letters: Shared<bool>,
+    /// The machine says whose each process is.
+    pub(crate) details: Shared<bool>,
     /// Processes that exist beside the usual ones.
     pub(crate) more: Shared<Vec<(&'static str, u64)>>,
 }
@@ -119,13 +121,20 @@ const CONTAINER: &[CounterSpec] = &[
     counter(910_010, RATE),
     counter(910_012, RATE),
 ];
+const fn text(name: u32, bytes: u32) -> CounterSpec {
+    let counter = counter(name, CounterType::PERF_COUNTER_TEXT);
+    CounterSpec { size: Some(bytes), ..counter }
+}
+
+const DETAILS: &[CounterSpec] =
+    &[counter(784, RAW), counter(684, RAW), text(910_402, 64), text(910_404, 512), text(910_406, 256)];
 const GRAPHICS: &[CounterSpec] = &[counter(906_404, RAW), counter(906_406, RAW), counter(906_408, RAW)];
 
 const fn object(name: u32, instances: InstanceKind, counters: &'static [CounterSpec]) -> ObjectSpec<'static> {
     ObjectSpec { status: true, ..ObjectSpec::new(TitleIndex(name), instances, counters) }
 }
 
-const OBJECTS: [ObjectSpec<'static>; 19] = [
+const OBJECTS: [ObjectSpec<'static>; 20] = [
     object(238, InstanceKind::Many, PROCESSOR),
     object(2, InstanceKind::None, SYSTEM),
     object(900_400, InstanceKind::Many, NUMA),
@@ -145,6 +154,7 @@ const OBJECTS: [ObjectSpec<'static>; 19] = [
     object(904_000, InstanceKind::Many, SUPPLY),
     object(910_000, InstanceKind::Many, CONTAINER),
     object(906_400, InstanceKind::Many, GRAPHICS),
+    object(910_400, InstanceKind::Many, DETAILS),
 ];
 
 const NAMES: &[(u32, &str)] = &[
@@ -225,6 +235,21 @@ const NAMES: &[(u32, &str)] = &[
     (910_012, "Bytes Sent/sec"),
     (910_200, "Temperature Sensor"),
     (910_202, "Degrees Celsius"),
+    (910_400, "Process Details"),
+    (910_402, "User"),
+    (910_404, "Command Line"),
+    (910_406, "Service"),
+];
+
+/// What the processes with these ids are: user, command line, service.
+const FACTS: [(u64, [&str; 3]); 4] = [
+    (812, ["www-data", "nginx: worker process", "nginx.service"]),
+    (813, ["www-data", "nginx: worker process", "nginx.service"]),
+    (
+        1_204,
+        ["shop", "java -jar /srv/shop/shop-server.jar --port 8080 --environment production", "docker shop"],
+    ),
+    (4_001, ["root", "[sh]", ""]),
 ];
 
 /// Processes that always exist: name, id, share of a processor, MiB, bytes a second, threads.
@@ -425,6 +450,7 @@ impl Source for Machine {
         let wanted = |name: TitleIndex| match &request.kind {
             _ if name.0 == 903_400 && self.0.only_nodes.get() => false,
             _ if name.0 == 904_800 && self.0.letters.get() => false,
+            _ if name.0 == 910_400 && !self.0.details.get() => false,
             RequestKind::Metadata { costly, .. } => !costly,
             RequestKind::Objects(objects) => objects.contains(&name),
             _ => true,
@@ -454,6 +480,22 @@ impl Source for Machine {
                         block.set_fraction(0, share, 1_000);
                         for (nth, number) in rest.into_iter().enumerate() {
                             block.set(nth + 2, number);
+                        }
+                    }
+                }
+                InstanceKind::Many if name == 910_400 => {
+                    for (name, numbers) in self.processes() {
+                        let mut block = object.instance(name, None, None);
+                        let (id, start) = (numbers[4], numbers[5]);
+                        block.set(0, id);
+                        block.set(1, start);
+                        let facts = FACTS.iter().find(|(known, _)| *known == id).map(|(_, facts)| facts);
+                        for (nth, text) in facts.unwrap_or(&[""; 3]).iter().enumerate() {
+                            if text.is_empty() {
+                                block.state(nth + 2, ValueState::Absent(Absence::NotFromThisDevice));
+                            } else {
+                                block.set_text(nth + 2, text);
+                            }
                         }
                     }
                 }

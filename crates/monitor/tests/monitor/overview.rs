@@ -727,6 +727,29 @@ fn values_of_the_table_have_the_colour_of_their_load() {
 }
 
 #[test]
+fn the_table_of_processes_says_whose_they_are_and_what_they_run() {
+    for (name, columns, rows) in [("table-details", 200, 50), ("table-details-80", 80, 24)] {
+        let load = Load::default();
+        load.details.set(true);
+        let mut overview = Overview::of(load, Language::ENGLISH, |options| {
+            options.paths = vec![r"\Process(java)\% Processor Time".to_string()];
+        });
+        overview.bench.resize(columns, rows);
+        overview.run(3).bench.types("T");
+        overview.run(3);
+        let screen = check(name, &mut overview.bench);
+        has(&screen, &["User", "Command Line", "www-data", "nginx: worker", "% Processor"]);
+        if columns > 100 {
+            has(&screen, &["Service", "docker shop", "java -jar /srv/shop/shop-server.jar --p…"]);
+        }
+        // A filter looks at texts too.
+        overview.bench.types("/shop").key(KeyCode::Enter);
+        let screen = overview.bench.screen();
+        assert!(screen.contains("java") && !screen.contains("nginx"), "{screen}");
+    }
+}
+
+#[test]
 fn nothing_is_done_to_a_process_without_a_question_and_the_right() {
     let people = Arc::new(People::default());
     let known = Arc::clone(&people);

@@ -4,11 +4,12 @@ use tallymon::core::counter::CounterType;
 use tallymon::core::title::TitleIndex;
 use tallymon::{CatalogObject, Query};
 
-use crate::model::{ColumnChoices, sort_by_use};
+use crate::model::{ColumnChoices, details_of, sort_by_use};
 use crate::screens::table::instances::Table;
 
-/// A counter of the object.
+/// A counter of the object, or a text of the object with its details.
 pub(super) struct TableColumn {
+    pub(super) object: TitleIndex,
     pub(super) counter: TitleIndex,
     pub(super) name: String,
     pub(super) counter_type: CounterType,
@@ -17,16 +18,24 @@ pub(super) struct TableColumn {
 /// The columns of an object: those that the user chose, else all counters, in the order of use.
 pub(super) fn columns(query: &Query, object: &CatalogObject, choices: &ColumnChoices) -> Vec<TableColumn> {
     let names = query.names();
-    let mut counters: Vec<TitleIndex> = object.visible_counters().map(|counter| counter.name).collect();
+    let details = details_of(object.name).and_then(|details| query.catalog().object(details));
+    let texts = details.into_iter().flat_map(|details| {
+        let texts = details.visible_counters().filter(|counter| counter.counter_type.is_text());
+        texts.map(|counter| (details.name, counter))
+    });
+    let own = object.visible_counters().map(|counter| (object.name, counter));
+    let known: Vec<_> = own.chain(texts).collect();
+    let mut counters: Vec<TitleIndex> = known.iter().map(|(_, counter)| counter.name).collect();
     sort_by_use(object.name, &mut counters);
     let english: Vec<String> = counters.iter().map(|counter| names.english(*counter)).collect();
     let positions = choices.positions(&names.english(object.name), &english);
     let chosen = positions.into_iter().filter_map(|position| {
         let counter = counters.get(position)?;
-        object.visible_counters().find(|known| known.name == *counter)
+        known.iter().find(|(_, known)| known.name == *counter)
     });
     chosen
-        .map(|counter| TableColumn {
+        .map(|(object, counter)| TableColumn {
+            object: *object,
             counter: counter.name,
             name: names.name(counter.name),
             counter_type: counter.counter_type,

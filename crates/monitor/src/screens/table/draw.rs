@@ -3,29 +3,39 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
-use tallymon::core::flow::NoValue;
+use tallymon::core::flow::{NoValue, Value};
 use tallymon::core::title::TitleIndex;
 
 use crate::model::overview::load_of;
 use crate::model::{DEEPEST, PROCESS};
-use crate::screens::table::instances::{Table, TableRow};
+use crate::screens::table::columns::TableColumn;
+use crate::screens::table::instances::{NUMBERS, Table, TableRow};
 use crate::term::text::{cut, put, put_right, width, wrap};
 use crate::term::theme::Theme;
 use crate::words::{Word, Words};
 
+/// The counter with the number of a thread.
+const ID_THREAD: TitleIndex = TitleIndex(804);
 /// The object of threads.
 const THREAD: TitleIndex = TitleIndex(232);
 /// Columns of a value.
 const WIDE: u16 = 14;
+/// Columns of the number of a process or thread.
+const NUMBER: u16 = 11;
+/// Columns of a text: at least, at most, and at most where the screen is narrow.
+const TEXT: [u16; 3] = [8, 40, 16];
+/// A screen of fewer columns is narrow.
+const NARROW: u16 = 120;
 
 /// How the columns of the screen are divided.
 struct Layout {
     area: Rect,
     /// Columns of the names of instances.
     names: u16,
-    /// Position of the first counter that is shown, and how many are.
+    /// Position of the first counter that is shown.
     first: usize,
-    count: usize,
+    /// Where each counter that is shown begins, and how wide it is.
+    places: Vec<(u16, u16)>,
 }
 
 impl Layout {
@@ -40,22 +50,59 @@ impl Layout {
             .max()
             .unwrap_or(0)
             .clamp(12, (area.width / 3).max(12));
-        let count = usize::from(area.width.saturating_sub(names).saturating_sub(1) / (WIDE + 1)).max(1);
-        // The sorted column is always in view.
-        let first = match table.sorted < table.left {
-            true => table.sorted,
-            false => table.left.max(table.sorted.saturating_add(1).saturating_sub(count)),
+        let widths: Vec<u16> = table
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(nth, column)| wide(column, nth, shown, area.width))
+            .collect();
+        let left = area.x.saturating_add(names).saturating_add(1);
+        let places_from = |first: usize| {
+            let mut x = left;
+            let mut places = Vec::new();
+            for width in widths.iter().skip(first) {
+                // The first one is shown however narrow the screen is.
+                if !places.is_empty() && x.saturating_add(*width) > area.right() {
+                    break;
+                }
+                places.push((x, *width));
+                x = x.saturating_add(*width).saturating_add(1);
+            }
+            places
         };
-        let first = first.min(table.columns.len().saturating_sub(count));
-        Layout { area, names, first, count }
+        // The sorted column is always in view, and no room is left at the right while columns are hidden at the left.
+        let shows_all = |first: usize| first.saturating_add(places_from(first).len()) >= widths.len();
+        let mut first = table.left.min(table.sorted);
+        while first < table.sorted && first.saturating_add(places_from(first).len()) <= table.sorted {
+            first = first.saturating_add(1);
+        }
+        while first > 0 && shows_all(first.saturating_sub(1)) {
+            first = first.saturating_sub(1);
+        }
+        Layout { area, names, first, places: places_from(first) }
     }
 
-    /// The screen column where a counter begins.
-    fn x(&self, column: usize) -> u16 {
-        let place = u16::try_from(column.saturating_sub(self.first)).unwrap_or(u16::MAX);
-        let left = self.area.x.saturating_add(self.names).saturating_add(1);
-        left.saturating_add(place.saturating_mul(WIDE + 1))
+    /// The counters that are shown: position, where each begins, and how wide it is.
+    fn shown<'t>(&self, table: &'t Table) -> impl Iterator<Item = (usize, &'t TableColumn, (u16, u16))> {
+        let columns = table.columns.iter().enumerate().skip(self.first);
+        columns.zip(&self.places).map(|((number, column), place)| (number, column, *place))
     }
+}
+
+/// How wide a counter is: texts are as wide as the longest of them, within limits.
+fn wide(column: &TableColumn, nth: usize, shown: &[(&TableRow, usize)], screen: u16) -> u16 {
+    if is_id(column) {
+        return NUMBER;
+    }
+    if !column.counter_type.is_text() {
+        return WIDE;
+    }
+    let texts = shown.iter().filter_map(|(row, _)| match row.cells.get(nth) {
+        Some(Ok(Value::Text(text))) => Some(width(text)),
+        _ => None,
+    });
+    let [least, most, narrow] = TEXT;
+    texts.max().unwrap_or(0).clamp(least, if screen < NARROW { narrow } else { most })
 }
 
 /// Draws the table into an area, and notes where rows and headings lie.
@@ -112,21 +159,20 @@ fn headings(
     let second = area.y.saturating_add(1);
     put(buffer, area.x, area.y.saturating_add(2), layout.names, words.get(Word::Instance), theme.dim());
     let mut areas = Vec::new();
-    for (number, column) in table.columns.iter().enumerate().skip(layout.first).take(layout.count) {
-        let x = layout.x(number);
-        areas.push((Rect { x, y: second, width: WIDE, height: 2 }, number));
+    for (number, column, (x, wide)) in layout.shown(table) {
+        areas.push((Rect { x, y: second, width: wide, height: 2 }, number));
         let style = if number == table.sorted { theme.bold() } else { theme.dim() };
         let arrow = match (number == table.sorted, table.ascending) {
             (false, _) => "",
             (true, true) => theme.either("▲", "^"),
             (true, false) => theme.either("▼", "v"),
         };
-        let lines = wrap(&column.name, WIDE.saturating_sub(width(arrow)));
+        let lines = wrap(&column.name, wide.saturating_sub(width(arrow)));
         let upper = if lines.len() > 1 { lines.first().map_or("", String::as_str) } else { "" };
         let lower = lines.iter().skip(usize::from(lines.len() > 1)).cloned().collect::<Vec<_>>().join(" ");
-        let lower = format!("{}{arrow}", cut(&lower, WIDE.saturating_sub(width(arrow))));
-        put_right(buffer, x, second, WIDE, upper, style);
-        put_right(buffer, x, second.saturating_add(1), WIDE, &lower, style);
+        let lower = format!("{}{arrow}", cut(&lower, wide.saturating_sub(width(arrow))));
+        aligned(column, buffer, (x, second), wide, upper, style);
+        aligned(column, buffer, (x, second.saturating_add(1)), wide, &lower, style);
     }
     areas
 }
@@ -154,17 +200,46 @@ fn instance(
     let mark = if is_ticked { theme.either("✓ ", "+ ") } else { "" };
     let name = format!("{mark}{}{}", branch(depth, theme), row.key);
     put(buffer, area.x, y, layout.names, &cut(&name, layout.names), style);
-    for (number, column) in table.columns.iter().enumerate().skip(layout.first).take(layout.count) {
+    for (number, column, (x, wide)) in layout.shown(table) {
         let Some(cell) = row.cells.get(number) else { continue };
         let (text, own): (String, Style) = match cell {
             Ok(value) => {
                 let own = style.patch(load_style(table, row, column.counter, value.as_f64(), theme));
-                (words.numbers().value(value, column.counter_type), own)
+                (cell_text(column, value, words), own)
             }
             Err(NoValue::FirstSample) => (theme.either("…", "...").to_string(), style),
             Err(_) => (theme.either("–", "-").to_string(), theme.dim().patch(style)),
         };
-        put_right(buffer, layout.x(number), y, WIDE, &cut(&text, WIDE), own);
+        aligned(column, buffer, (x, y), wide, &cut(&text, wide), own);
+    }
+}
+
+/// A value as it is shown: numbers of processes and threads have neither groups nor decimals.
+fn cell_text(column: &TableColumn, value: &Value, words: Words) -> String {
+    match value.as_f64() {
+        Some(number) if is_id(column) && number >= 0.0 => format!("{number:.0}"),
+        _ => words.numbers().value(value, column.counter_type),
+    }
+}
+
+/// Whether a counter is the number of a process or thread.
+fn is_id(column: &TableColumn) -> bool {
+    NUMBERS.contains(&column.counter) || column.counter == ID_THREAD
+}
+
+/// Writes a text to the left of its column, and a number to the right.
+fn aligned(
+    column: &TableColumn,
+    buffer: &mut Buffer,
+    (x, y): (u16, u16),
+    wide: u16,
+    text: &str,
+    style: Style,
+) {
+    if column.counter_type.is_text() {
+        put(buffer, x, y, wide, text, style);
+    } else {
+        put_right(buffer, x, y, wide, text, style);
     }
 }
 

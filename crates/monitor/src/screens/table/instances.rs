@@ -8,12 +8,12 @@ use tallymon::core::title::TitleIndex;
 use tallymon::sample::Tick as Sample;
 use tallymon::{InstanceIdentity, InstanceKey};
 
-use crate::model::{ColumnChoices, Numbers, PROCESS, Tick, Ticks, process, tree};
+use crate::model::{ColumnChoices, Numbers, PROCESS, Tick, Ticks, details_of, process, tree};
 use crate::screens::table::columns::{TableColumn, columns};
 use crate::workspace::feed::Feed;
 
 /// The counters with the id of a process, and with that of its parent.
-const NUMBERS: [TitleIndex; 2] = [TitleIndex(784), TitleIndex(1410)];
+pub(super) const NUMBERS: [TitleIndex; 2] = [TitleIndex(784), TitleIndex(1410)];
 
 /// An object with instances, and a query of its own: nothing is recorded.
 pub(crate) struct Table {
@@ -70,10 +70,12 @@ impl Table {
         let first = known.default_counter.and_then(|at| known.counters.get(at)).map(|counter| counter.name);
         let wanted = counter.or(first);
         let sorted = columns.iter().position(|column| Some(column.counter) == wanted).unwrap_or(0);
-        let path = format!("\\{}(*)\\*", object.0);
-        feed.query.add(&path).map_err(|error| {
-            SourceError::new(tallymon::core::flow::SourceErrorKind::NotFound, error.to_string())
-        })?;
+        let details = details_of(object).filter(|details| feed.query.catalog().object(*details).is_some());
+        for object in [Some(object), details].into_iter().flatten() {
+            feed.query.add(&format!("\\{}(*)\\*", object.0)).map_err(|error| {
+                SourceError::new(tallymon::core::flow::SourceErrorKind::NotFound, error.to_string())
+            })?;
+        }
         let mut table = Table {
             feed,
             host,
@@ -84,7 +86,7 @@ impl Table {
             sorted,
             ascending: false,
             is_tree: false,
-            left: sorted.saturating_sub(1),
+            left: 0,
             chosen: None,
             filter: String::new(),
             ticks: Ticks::default(),
@@ -163,9 +165,9 @@ impl Table {
     /// The path of the sorted column of the chosen instance.
     pub(crate) fn chosen_path(&self) -> Option<String> {
         let key = self.chosen.as_ref()?;
-        let counter = self.columns.get(self.sorted)?.counter;
+        let column = self.columns.get(self.sorted)?;
         let names = self.feed.query.names();
-        Some(format!("\\{}({key})\\{}", names.english(self.object), names.english(counter)))
+        Some(format!("\\{}({key})\\{}", names.english(column.object), names.english(column.counter)))
     }
 
     /// Sorts by the next column, or the one before.
@@ -202,7 +204,7 @@ impl Table {
         &self.filter
     }
 
-    /// Shows only instances whose names contain this text, in lower case; one of them is chosen.
+    /// Shows only instances whose names or texts contain this text, in lower case; one of them is chosen.
     pub(crate) fn set_filter(&mut self, filter: String) {
         self.filter = filter;
         let shown = self.shown();
@@ -268,7 +270,14 @@ impl Table {
 
     fn passed(&self) -> Vec<&TableRow> {
         let filter = &self.filter;
-        let fits = |row: &&TableRow| row.key.to_string().to_lowercase().contains(filter.as_str());
+        let has = |text: &str| text.to_lowercase().contains(filter.as_str());
+        let fits = |row: &&TableRow| {
+            let mut texts = row.cells.iter().filter_map(|cell| match cell {
+                Ok(Value::Text(text)) => Some(text),
+                _ => None,
+            });
+            has(&row.key.to_string()) || texts.any(|text| has(text))
+        };
         if self.is_of_ticks() {
             return self.rows.iter().filter(fits).filter(|row| self.ticks.pass(&self.tick_of(row))).collect();
         }
