@@ -499,10 +499,12 @@ async function lookAtInstances(page) {
   const title = table.getByRole("columnheader", { name: "ID Process" });
   await title.getByRole("button").click();
   await page.locator("table.instances th[aria-sort=descending]").waitFor();
-  if (!sorted(await column(0), -1)) faults.push(`not the largest first: ${(await column(0)).slice(0, 8)}`);
+  const down = await column(0);
+  if (!sorted(down, -1)) faults.push(`not the largest first: ${down}`);
   await title.getByRole("button").click();
   await page.locator("table.instances th[aria-sort=ascending]").waitFor();
-  if (!sorted(await column(0), 1)) faults.push(`not the smallest first: ${(await column(0)).slice(0, 8)}`);
+  const up = await column(0);
+  if (!sorted(up, 1)) faults.push(`not the smallest first: ${up}`);
   await look(page, "instances");
   await page.locator("h1").click();
   await page.keyboard.press("/");
