@@ -494,7 +494,9 @@ async function lookAtInstances(page) {
   await page.evaluate(() => { location.hash = "#monitor?view=table&path=" + encodeURIComponent("\\Process(*)\\ID Process") + "&path=" + encodeURIComponent("\\Process(*)\\Working Set"); });
   const table = page.locator("table.instances");
   await table.locator("tbody tr").nth(3).waitFor();
-  const column = (nth) => table.locator(`tbody tr td:nth-child(${nth + 2})`).allInnerTexts().then((all) => all.map((text) => Number(text.replace(/[^\d.]/g, ""))));
+  // In one step: a locator finds the rows first and asks for their texts then, and a sample comes between.
+  const texts = (nth) => page.evaluate((nth) => [...document.querySelectorAll(`table.instances tbody tr td:nth-child(${nth})`)].map((one) => one.innerText), nth);
+  const column = async (nth) => (await texts(nth + 2)).map((text) => Number(text.replace(/[^\d.]/g, "")));
   const sorted = (values, sign) => values.length > 3 && values.every((value, nth) => nth === 0 || (value - values[nth - 1]) * sign >= 0);
   const title = table.getByRole("columnheader", { name: "ID Process" });
   await title.getByRole("button").click();
