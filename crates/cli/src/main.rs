@@ -33,6 +33,7 @@ mod progress;
 #[cfg_attr(not(unix), path = "readers/other.rs")]
 mod readers;
 mod recording;
+mod recording_hosts;
 mod requests;
 mod session;
 #[cfg_attr(unix, path = "stack/unix.rs")]

@@ -6,10 +6,10 @@ use std::time::Duration;
 use tallymon::clock::{LocalZone, now};
 use tallymon::log::Format;
 use tallymon::log::new_file::{NewFile, Overwrite};
-use tallymon::record::{create_text, format_of, while_recording, write_options};
-use tallymon::{HostReadings, Query, Recorder, RowValues};
+use tallymon::record::{create_text, while_recording, write_options};
+use tallymon::{Query, Recorder};
 
-use crate::arguments::{Form, Watch};
+use crate::arguments::Form;
 use crate::exit::{Failure, Kind};
 use crate::output::Rows;
 use crate::stop::{Stop, Ticks};
@@ -38,9 +38,14 @@ pub(crate) fn record(
         Format::Csv | Format::Tsv => text(query, output, form, pace, no_formulas),
         _ => raw(query, output, format, pace),
     }?;
-    let what = if records == 1 { "record" } else { "records" };
-    say(format_args!("{}: {records} {what}", output.0.display()));
+    say_records(output.0, records);
     Ok(())
+}
+
+/// Says how many records a file has.
+pub(crate) fn say_records(file: &Path, records: u64) {
+    let what = if records == 1 { "record" } else { "records" };
+    say(format_args!("{}: {records} {what}", file.display()));
 }
 
 /// Computed values as text, row by row: the file is complete at any time, but has the columns of its first
@@ -76,23 +81,10 @@ fn text(
 
 /// Raw values in a native log, which is converted to another format at the end. Returns the number of
 /// records.
-fn raw(
-    query: &mut Query,
-    (output, overwrite): (&Path, Overwrite),
-    format: Format,
-    pace: Pace,
-) -> Result<u64, Failure> {
-    // An output that can not be written is an error before the recording, not after it.
-    drop(NewFile::create(output, overwrite).map_err(|error| Failure::file(output, &error))?);
-    let recording = while_recording(output, format);
-    if overwrite == Overwrite::Never && recording != output && recording.exists() {
-        let words =
-            "was left by a recording that was interrupted; 'tally relog' reads it, --force replaces it";
-        return Err(Failure::new(Kind::Other, format_args!("{}: {words}", recording.display())));
-    }
+fn raw(query: &mut Query, output: (&Path, Overwrite), format: Format, pace: Pace) -> Result<u64, Failure> {
+    let (file, mut recorder) = RawFile::begin(output, format)?;
     let zone = LocalZone::system();
     let stop = Stop::on_signals()?;
-    let mut recorder = Recorder::create(&recording, overwrite, write_options(&zone, now()))?;
     recorder.choose(query);
     let mut ticks = Ticks::start(pace.interval);
     let ended: Result<(), Failure> = loop {
@@ -112,72 +104,48 @@ fn raw(
             break Ok(());
         }
     };
-    let records = recorder.records();
-    let has_records = recorder.has_records();
-    // However it ended, the records so far are written and completed.
-    let finished = match format {
-        Format::Tally => recorder.seal(),
-        _ => recorder.finish(output, format, overwrite).map(|report| report.remarks.iter().for_each(say)),
-    };
-    if (ended.is_err() || finished.is_err()) && has_records && recording.exists() {
-        say(format_args!("{} has what was recorded before; 'tally relog' reads it", recording.display()));
-    }
-    ended?;
-    finished?;
-    Ok(records)
+    file.end(recorder, ended)
 }
 
-/// Values of several hosts in a text log, row by row: the file is complete at any time, but has the columns
-/// of its first row.
-pub(crate) struct HostsFile {
-    path: PathBuf,
-    rows: Rows<'static>,
-    begun: Option<NewFile>,
-    done: u64,
+/// A file of raw values, and the native log in which they are until its end.
+pub(crate) struct RawFile<'o> {
+    output: &'o Path,
+    overwrite: Overwrite,
+    format: Format,
+    recording: PathBuf,
 }
 
-impl HostsFile {
-    /// Begins the file that the options name. An old one of that name stays until the first row.
-    pub(crate) fn create(watch: &Watch, output: &Path) -> Result<HostsFile, Failure> {
-        let failed = |error| Failure::file(output, &error);
-        let form = match format_of(watch.log_format.as_deref(), output, Format::Csv)? {
-            Format::Csv => Form::Csv,
-            Format::Tsv => Form::Tsv,
-            _ => {
-                let words = "several hosts are written as CSV or TSV here; 'tally log start' with --host \
-                             records their raw values, and 'tally relog' copies a CSV log into any format";
-                return Err(Failure::new(Kind::Usage, words));
-            }
-        };
-        let begun = create_text(output, watch.replacing.overwrite())?;
-        let file = begun.file().map_err(failed)?;
-        let rows = Rows::new(file, form, "", true).without_formulas(watch.format.no_formulas);
-        Ok(HostsFile { path: output.to_path_buf(), rows, begun: Some(begun), done: 0 })
-    }
-
-    /// Writes a row.
-    pub(crate) fn row(&mut self, hosts: &[HostReadings]) -> Result<(), Failure> {
-        let failed = |error| Failure::file(&self.path, &error);
-        self.rows.row(now(), RowValues::Hosts(hosts)).map_err(failed)?;
-        // From its first row on it is a log.
-        self.begun.take().map_or(Ok(()), NewFile::keep).map_err(failed)?;
-        self.done = self.done.saturating_add(1);
-        Ok(())
-    }
-
-    /// Says that a host has no columns.
-    pub(crate) fn say_missing(host: &str) {
-        say(format_args!(
-            "{host}: not in this file, whose columns are those of its first row; 'tally log start' records \
-             hosts that answer later"
-        ));
-    }
-
-    /// Says how much was written.
-    pub(crate) fn say_records(&self) {
-        if self.done > 0 {
-            let what = if self.done == 1 { "record" } else { "records" };
-            say(format_args!("{}: {} {what}", self.path.display(), self.done));
+impl<'o> RawFile<'o> {
+    /// Begins the native log. An output that can not be written is an error now, not after the recording.
+    pub(crate) fn begin(
+        (output, overwrite): (&'o Path, Overwrite),
+        format: Format,
+    ) -> Result<(RawFile<'o>, Recorder), Failure> {
+        drop(NewFile::create(output, overwrite).map_err(|error| Failure::file(output, &error))?);
+        let recording = while_recording(output, format);
+        if overwrite == Overwrite::Never && recording != output && recording.exists() {
+            let words =
+                "was left by a recording that was interrupted; 'tally relog' reads it, --force replaces it";
+            return Err(Failure::new(Kind::Other, format_args!("{}: {words}", recording.display())));
         }
+        let recorder = Recorder::create(&recording, overwrite, write_options(&LocalZone::system(), now()))?;
+        Ok((RawFile { output, overwrite, format, recording }, recorder))
+    }
+
+    /// Completes what was recorded, however that ended, and returns the number of records.
+    pub(crate) fn end(self, recorder: Recorder, ended: Result<(), Failure>) -> Result<u64, Failure> {
+        let RawFile { output, overwrite, format, recording } = self;
+        let records = recorder.records();
+        let has_records = recorder.has_records();
+        let finished = match format {
+            Format::Tally => recorder.seal(),
+            _ => recorder.finish(output, format, overwrite).map(|report| report.remarks.iter().for_each(say)),
+        };
+        if (ended.is_err() || finished.is_err()) && has_records && recording.exists() {
+            say(format_args!("{} has what was recorded before; 'tally relog' reads it", recording.display()));
+        }
+        ended?;
+        finished?;
+        Ok(records)
     }
 }

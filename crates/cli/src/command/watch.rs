@@ -19,7 +19,8 @@ use crate::log_hosts::LogHosts;
 use crate::missing_values::{Reasons, missing};
 use crate::output::{LineOptions, Rows};
 use crate::paths;
-use crate::recording::{HostsFile, Pace, record};
+use crate::recording::{Pace, record};
+use crate::recording_hosts::{self, HostsFile};
 use crate::stop::{Stop, Ticks};
 
 pub(crate) fn run(common: &Common, watch: &Watch) -> Result<(), Failure> {
@@ -87,7 +88,17 @@ const FIRST_ROW: Duration = Duration::from_secs(3);
 /// has its last values, marked as old, and one that does not answer has none until it does.
 fn several(common: &Common, watch: &Watch, hosts: Vec<HostPaths>, interval: Duration) -> Result<(), Failure> {
     let mut file = match &watch.output {
-        Some(output) => Some(HostsFile::create(watch, output)?),
+        Some(output) => {
+            let form = match format_of(watch.log_format.as_deref(), output, LogFormat::Tally)? {
+                LogFormat::Csv => Form::Csv,
+                LogFormat::Tsv => Form::Tsv,
+                format => {
+                    let pace = Pace { interval, most: watch.count };
+                    return recording_hosts::record(common, watch, (output, format), pace);
+                }
+            };
+            Some(HostsFile::create(watch, output, form)?)
+        }
         None => None,
     };
     allow_top_hosts(watch)?;

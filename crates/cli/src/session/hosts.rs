@@ -56,6 +56,20 @@ struct Found {
 /// Fails where no host answers, or a counter is on none that does. Hosts that do not answer now are named.
 /// Returns the bytes of an hour of records.
 pub(super) fn check(common: &Common, settings: &SessionSettings) -> Result<f64, Failure> {
+    check_with(common, settings, |query| Ok(settings.bytes_an_hour(query)?))
+}
+
+/// As [`check`], without the bytes, which take two samples.
+pub(crate) fn check_answers(common: &Common, settings: &SessionSettings) -> Result<(), Failure> {
+    check_with(common, settings, |_| Ok(0.0)).map(drop)
+}
+
+/// `size` is asked of each host that answers and has a counter.
+fn check_with(
+    common: &Common,
+    settings: &SessionSettings,
+    size: impl Fn(&mut Query) -> Result<f64, Failure> + Sync,
+) -> Result<f64, Failure> {
     if settings.hosts.is_empty() {
         return Ok(0.0);
     }
@@ -70,7 +84,7 @@ pub(super) fn check(common: &Common, settings: &SessionSettings) -> Result<f64, 
         paths: host.counters.clone(),
     };
     let all = settings.hosts.iter().map(of_host).collect();
-    let results = hosts::side_by_side(all, |host| found(settings, &host, locale));
+    let results = hosts::side_by_side(all, |host| found(settings, &host, locale, &size));
     let (mut bytes, mut answered) = (0.0, 0usize);
     let mut first = None;
     let mut bad: BTreeMap<String, (usize, PathError)> = BTreeMap::new();
@@ -87,7 +101,7 @@ pub(super) fn check(common: &Common, settings: &SessionSettings) -> Result<f64, 
             }
             Err(failure) => {
                 failure.message.iter().for_each(say);
-                say(format_args!("the session records \\\\{} as soon as it answers", host.name));
+                say(format_args!("\\\\{} is recorded as soon as it answers", host.name));
                 first.get_or_insert(Failure { message: None, ..failure });
             }
         }
@@ -108,7 +122,12 @@ pub(super) fn check(common: &Common, settings: &SessionSettings) -> Result<f64, 
 }
 
 /// Opens a host, and adds its paths.
-fn found(settings: &SessionSettings, host: &HostPaths, locale: Locale) -> Result<Found, Failure> {
+fn found(
+    settings: &SessionSettings,
+    host: &HostPaths,
+    locale: Locale,
+    size: impl Fn(&mut Query) -> Result<f64, Failure>,
+) -> Result<Found, Failure> {
     let mut query = Query::new(open(&host.location)?, locale)?;
     let mut bad = Vec::new();
     for path in &host.paths {
@@ -119,6 +138,6 @@ fn found(settings: &SessionSettings, host: &HostPaths, locale: Locale) -> Result
         }
     }
     let has_any = settings.all_objects || bad.len() < host.paths.len();
-    let bytes_an_hour = if has_any { settings.bytes_an_hour(&mut query)? } else { 0.0 };
+    let bytes_an_hour = if has_any { size(&mut query)? } else { 0.0 };
     Ok(Found { bad, bytes_an_hour })
 }

@@ -276,7 +276,7 @@ fn several_hosts_are_written_into_a_text_log() {
     let words = ["watch", AVAILABLE, "-o", path, "-i", "500ms", "-c", "3", "--fleet", "sum,mean"];
     let ran = net.tally(&[&words[..], &hosts].concat());
     assert_eq!((ran.code, ran.out.as_str()), (Some(3), ""), "{}", ran.err);
-    has(&ran.err, &["farm.csv: 3 records", "dead: not in this file", "tally log start"]);
+    has(&ran.err, &["farm.csv: 3 records", "dead: not in this file", "other formats take hosts"]);
     let info = net.tally(&["info", path]).data();
     has(&info, &["good1", "good2", "_Fleet.sum", "_Fleet.mean"]);
     let read = |path: &str| -> f64 {
@@ -291,12 +291,98 @@ fn several_hosts_are_written_into_a_text_log() {
     let again = net.tally(&[&words[..], &hosts].concat());
     assert!(again.code != Some(0) && again.err.contains("exists"), "{}", again.err);
     for (words, part) in [
-        (&["watch", AVAILABLE, "-o", "farm.tally"][..], "tally log start"),
+        (
+            &["watch", AVAILABLE, "-o", "farm.blg", "--fleet", "sum"][..],
+            "the hosts themselves: leave out --fleet",
+        ),
         (&["watch", AVAILABLE, "-o", "farm.csv", "--top-hosts", "2"], "leave out --top-hosts"),
     ] {
         let ran = net.tally(&[words, &hosts].concat());
         assert_eq!(ran.code, Some(2), "{}", ran.err);
         has(&ran.err, &[part]);
+    }
+}
+
+/// Raw values of several hosts and of this machine, in Windows' binary format and others. One host answers
+/// later, and one never does.
+#[test]
+fn several_hosts_are_written_into_a_binary_log() {
+    let flag = tallymon_testkit::Scratch::new();
+    let count = flag.join("count");
+    // It is asked twice before it answers: by the command, and by its thread.
+    let later = format!("echo x >> {0}; [ $(wc -l < {0}) -gt 2 ] || exit 255; {1}", count.display(), good());
+    let net = Net::new(&[("good*", &good()), ("later", &later), ("dead", "exit 255")]);
+    let host = net.tally(&["list", "--json"]).data();
+    assert!(!host.is_empty());
+    for format in ["blg", "tally", "parquet"] {
+        let _ = std::fs::remove_file(&count);
+        let file = net.folder.join(format!("farm.{format}"));
+        let path = file.to_str().unwrap();
+        net.file("root/hosts", b"web2 ssh://good2\n");
+        let words = [
+            "watch",
+            AVAILABLE,
+            r"\\web2\Processor(*)\% Processor Time",
+            "-o",
+            path,
+            "-i",
+            "500ms",
+            "-c",
+            "6",
+        ];
+        let hosts = ["-H", "ssh://good1", "-H", "web2", "-H", "ssh://dead", "-H", "ssh://later"];
+        let ran = net.tally(&[&words[..], &hosts].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(3), ""), "{}", ran.err);
+        let said = [
+            format!("farm.{format}: 6 records"),
+            r"\\dead is recorded as soon as it answers".to_string(),
+            "later answers again, after ".to_string(),
+        ];
+        said.iter().for_each(|part| has(&ran.err, &[part.as_str()]));
+        let read = |path: &str| -> serde_json::Value {
+            let cell = net.tally(&["get", "--log", file.to_str().unwrap(), path, "--json"]).data();
+            serde_json::from_str(cell.lines().last().unwrap()).unwrap()
+        };
+        for host in ["good1", "web2", "later"] {
+            let row = read(&format!(r"\\{host}{AVAILABLE}"));
+            assert!(row["values"][0]["value"].as_f64() > Some(0.0), "{host}: {row}");
+        }
+        // What one host was asked for is not recorded of the others.
+        let times = read(r"\\web2\Processor(_Total)\% Processor Time");
+        assert!(times["values"][0]["value"].is_number(), "{times}");
+        let info = net.tally(&["list", "--log", path]).data();
+        assert!(info.contains(r"\\web2\Processor") && !info.contains(r"\\good1\Processor"), "{info}");
+        let fleet = ["get", "--log", path, AVAILABLE, "--fleet", "sum", "--top-hosts", "0"];
+        has(&net.tally(&fleet).data(), &["_Fleet.sum"]);
+        // It is not replaced unasked.
+        let again = net.tally(&[&words[..], &hosts].concat());
+        assert!(again.code != Some(0) && again.err.contains("--force"), "{}", again.err);
+        assert_eq!(
+            std::fs::read_dir(&net.folder)
+                .unwrap()
+                .flatten()
+                .filter(|it| { it.file_name().to_string_lossy().contains("recording") })
+                .count(),
+            0
+        );
+    }
+    // This machine beside them, by its own name.
+    let file = net.folder.join("both.tally");
+    let words = ["watch", r"\\web2\Memory\Available MBytes", AVAILABLE, "-c", "2", "-i", "100ms", "-o"];
+    let ran = net.tally(&[&words[..], &[file.to_str().unwrap()]].concat());
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), ""), "{}", ran.err);
+    has(&net.tally(&["info", file.to_str().unwrap()]).data(), &["web2"]);
+    let all = net.tally(&["get", "--log", file.to_str().unwrap(), AVAILABLE, "--json"]).data();
+    assert_eq!(all.lines().last().unwrap().matches("Available MBytes").count(), 2, "{all}");
+    // Nobody answers, or nobody has the counter.
+    for (words, code) in
+        [(["watch", AVAILABLE, "-H", "ssh://dead"], 6), (["watch", r"\No\x", "-H", "ssh://good1"], 3)]
+    {
+        let file = net.folder.join("none.blg");
+        let more = ["-H", "ssh://dead", "-o", file.to_str().unwrap()];
+        let ran = net.tally(&[&words[..], &more].concat());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(code), ""), "{words:?}: {}", ran.err);
+        assert!(!file.exists());
     }
 }
 

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | record into one file | [`Recorder`] |
 //! | record into files with numbers, or a ring of them | [`RollingRecorder`] |
+//! | record several hosts into one file | [`many_hosts`] |
 //! | record in a process of its own that others control | [`session`] |
 
 use std::collections::HashMap;
@@ -30,6 +31,7 @@ use crate::names::InstanceNames;
 use crate::query::Query;
 
 mod claim;
+pub mod many_hosts;
 mod newest;
 mod rolling;
 pub mod session;

@@ -12,7 +12,7 @@ mod error;
 #[cfg_attr(windows, path = "folders/windows.rs")]
 #[cfg_attr(not(windows), path = "folders/unix.rs")]
 mod folders;
-mod remotes;
+pub(super) mod remotes;
 mod run;
 mod service;
 mod settings;

@@ -27,7 +27,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 const FIRST_GRACE: Duration = Duration::from_secs(3);
 
 /// The hosts of a session.
-pub(super) struct Remotes {
+pub(in crate::record) struct Remotes {
     hosts: Vec<Remote>,
     reports: Receiver<(usize, Report)>,
     /// How many records there were, with the one of now.
@@ -82,7 +82,7 @@ impl Remotes {
     /// # Errors
     ///
     /// There is no thread for a host, in words.
-    pub(super) fn start(settings: &SessionSettings) -> Result<Option<Remotes>, String> {
+    pub(in crate::record) fn start(settings: &SessionSettings) -> Result<Option<Remotes>, String> {
         if settings.hosts.is_empty() {
             return Ok(None);
         }
@@ -119,13 +119,13 @@ impl Remotes {
     }
 
     /// Asks every host that is not still busy for a sample.
-    pub(super) fn tick(&mut self) {
+    pub(in crate::record) fn tick(&mut self) {
         self.records = self.records.wrapping_add(1);
         self.hosts.iter_mut().for_each(|host| host.ticks.begin(self.records));
     }
 
     /// Takes what the hosts have answered, and waits a while for those that have not.
-    pub(super) fn gather(&mut self, interval: Duration) {
+    pub(in crate::record) fn gather(&mut self, interval: Duration) {
         let grace =
             if std::mem::replace(&mut self.has_begun, true) { patience(interval) } else { FIRST_GRACE };
         let begin = Instant::now();
@@ -155,12 +155,12 @@ impl Remotes {
     }
 
     /// What the paths of hosts mean, where that changed since the last call.
-    pub(super) fn take_choices(&mut self) -> Vec<Choice> {
+    pub(in crate::record) fn take_choices(&mut self) -> Vec<Choice> {
         self.hosts.iter_mut().filter_map(|host| host.choice.take()).collect()
     }
 
     /// The samples that came since the last call, with the names of their hosts.
-    pub(super) fn take_samples(&mut self) -> Vec<HostSnapshot> {
+    pub(in crate::record) fn take_samples(&mut self) -> Vec<HostSnapshot> {
         let of_host = |host: &mut Remote| {
             let Taken { snapshot, window } = host.sample.take()?;
             Some(HostSnapshot { host: host.name.clone(), snapshot, window })
@@ -168,9 +168,15 @@ impl Remotes {
         self.hosts.iter_mut().filter_map(of_host).collect()
     }
 
+    /// The hosts that failed, or that lack counters, each with the reason.
+    pub(in crate::record) fn failures(&self) -> Vec<(String, String)> {
+        let of_host = |host: &Remote| Some((host.name.clone(), host.trouble.clone()?));
+        self.hosts.iter().filter_map(of_host).collect()
+    }
+
     /// What is wrong with hosts now, each with the name of its host: since when it has no values, and when
     /// it is tried again.
-    pub(super) fn troubles(&self) -> Vec<String> {
+    pub(in crate::record) fn troubles(&self) -> Vec<String> {
         let now = Instant::now();
         self.hosts.iter().filter_map(|host| Some(format!("{}: {}", host.name, host.words(now)?))).collect()
     }
