@@ -10,6 +10,8 @@ mod object_storage;
 mod page_address;
 mod pcp;
 pub mod raw;
+#[cfg(unix)]
+mod samba;
 mod scratch;
 mod skips;
 mod source_texts;
@@ -24,6 +26,8 @@ pub use machines::{LARGE_MACHINES, LargeMachine};
 pub use object_storage::ObjectStorage;
 pub use page_address::PageAddress;
 pub use pcp::Pcp;
+#[cfg(unix)]
+pub use samba::{Samba, sbin};
 pub use scratch::Scratch;
 pub use skips::{open_files_can_be_deleted, peer, shared, skip, skip_bpf};
 pub use source_texts::{SourceText, source_texts, translations};

@@ -142,7 +142,7 @@ fn attack_a_day_of_a_program_that_answers_over_ssh() {
 #[test]
 fn attack_a_day_of_a_performance_registry() {
     let net = Net::new(&[]);
-    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
+    let Some(samba) = Samba::start(&net.folder, "samba", STRICT) else { return };
     passwords(&net, &format!("nobody@* {PASSWORD}\n"));
     let host = format!("rrp://nobody@127.0.0.1:{}", samba.port);
     read_for_a_day(&net, &host, r"\Widgets(*)\Widget Count", 1);

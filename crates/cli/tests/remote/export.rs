@@ -2,23 +2,20 @@
 
 use std::fs;
 use std::io::Read;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use tallymon::core::counter::{TYPES, TypeInfo};
-use tallymon_provider::shm::{CounterSet, Instance, NewInstance, Publisher};
 use tallymon_testkit::skip;
 
 use crate::smbd::{PASSWORD, STRICT, Samba, passwords};
-use crate::support::{Net, TALLY, good, has};
-use crate::tls::Server;
+use crate::support::{Net, TALLY, has};
 
 /// An export that ends with its test.
-struct Export(Child);
+pub(crate) struct Export(pub(crate) Child);
 
 impl Drop for Export {
     fn drop(&mut self) {
@@ -39,7 +36,7 @@ fn export(folder: &Path, objects: &[&str], options: &[&str]) -> Export {
     export
 }
 
-fn until_written(folder: &Path) {
+pub(crate) fn until_written(folder: &Path) {
     let begin = Instant::now();
     while !folder.join("names.tdb").exists() {
         assert!(begin.elapsed() < Duration::from_secs(60), "no names.tdb");
@@ -48,7 +45,7 @@ fn until_written(folder: &Path) {
 }
 
 /// Ends an export, and returns what it said.
-fn said(mut export: Export) -> String {
+pub(crate) fn said(mut export: Export) -> String {
     export.0.kill().unwrap();
     let mut text = String::new();
     export.0.stderr.take().unwrap().read_to_string(&mut text).unwrap();
@@ -56,7 +53,7 @@ fn said(mut export: Export) -> String {
 }
 
 /// The folder of a Samba without what it had.
-fn empty(samba: &Samba) -> PathBuf {
+pub(crate) fn empty(samba: &Samba) -> PathBuf {
     let folder = PathBuf::from(format!("{}/state/perfmon", samba.folder));
     ["names.tdb", "data.tdb"].iter().for_each(|name| fs::remove_file(folder.join(name)).unwrap());
     folder
@@ -66,7 +63,7 @@ fn empty(samba: &Samba) -> PathBuf {
 #[test]
 fn attack_users_outside_of_the_group_read_no_counters() {
     let net = Net::new(&[]);
-    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
+    let Some(samba) = Samba::start(&net.folder, "samba", STRICT) else { return };
     passwords(&net, &format!("nobody@* {PASSWORD}\n"));
     let folder = empty(&samba);
     let host = format!("rrp://127.0.0.1:{}", samba.port);
@@ -100,7 +97,7 @@ fn attack_users_outside_of_the_group_read_no_counters() {
 }
 
 /// The values of paths, as JSON.
-fn values(net: &Net, words: &[&str]) -> Vec<Json> {
+pub(crate) fn values(net: &Net, words: &[&str]) -> Vec<Json> {
     let ran = net.tally(&[&["get", "--json", "--timeout", "60s"], words].concat());
     let row: Json = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}\n{}", ran.out, ran.err));
     row["values"].as_array().unwrap().clone()
@@ -109,7 +106,7 @@ fn values(net: &Net, words: &[&str]) -> Vec<Json> {
 #[test]
 fn samba_serves_this_machine() {
     let net = Net::new(&[]);
-    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
+    let Some(samba) = Samba::start(&net.folder, "samba", STRICT) else { return };
     passwords(&net, &format!("nobody@* {PASSWORD}\n"));
     let folder = empty(&samba);
     let _export = export(&folder, &["Memory", "Processor", "System"], &[]);
@@ -158,67 +155,10 @@ fn samba_serves_this_machine() {
     assert_eq!(out, "3\n", "{err}");
 }
 
-/// A set with a counter of every type that a program can publish, and their values.
-fn every_type(root: &Path) -> (Publisher, Instance) {
-    let visible = |info: &&TypeInfo| info.visible && !info.ours && !info.value.is_text();
-    let types: Vec<&TypeInfo> = TYPES.iter().filter(visible).collect();
-    let set = types.iter().fold(CounterSet::new("Every Type").instances(), |set, info| match info.base {
-        Some(_) => set.with_usual_base(info.name, info.value),
-        None => set.counter(info.name, info.value),
-    });
-    fs::create_dir_all(root.join("pub")).unwrap();
-    fs::set_permissions(root.join("pub"), fs::Permissions::from_mode(0o1777)).unwrap();
-    let publisher = Publisher::start_in(&root.join("pub"), "types", &[set]).unwrap();
-    let one =
-        publisher.instance("Every Type", &NewInstance { name: "one", ..NewInstance::default() }).unwrap();
-    for (number, info) in (0..).zip(&types) {
-        match info.base {
-            Some(_) => one.average(info.name).unwrap().set(3_000_000_000 + number, 4_000_000_000),
-            None => one.gauge(info.name).unwrap().set(3_000_000_000 + number),
-        }
-    }
-    (publisher, one)
-}
-
-/// A counter of every type: what Samba can say has the value that it has here, and the rest is named.
-#[test]
-fn every_counter_type_has_its_value_or_is_named() {
-    let net = Net::new(&[]);
-    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
-    passwords(&net, &format!("nobody@* {PASSWORD}\n"));
-    let folder = empty(&samba);
-    let root = net.folder.join("root");
-    let _published = every_type(&root);
-    let mut command = Command::new(TALLY);
-    command.args(["serve", "--interval", "200ms", "--object", "Every Type", "--samba"]).arg(&folder);
-    command.env("TALLY_ROOT", &root).stdout(Stdio::null()).stderr(Stdio::piped());
-    let export = Export(command.spawn().unwrap());
-    until_written(&folder);
-    let host = format!("rrp://127.0.0.1:{}", samba.port);
-    let here = values(&net, &[r"\Every Type(one)\*"]);
-    let there = values(&net, &[r"\Every Type(one)\*", "-H", &host]);
-    let said = said(export);
-    let mut compared = 0;
-    for value in &here {
-        let counter = value["path"].as_str().unwrap().rsplit_once('\\').unwrap().1;
-        let is_named = said.contains(&format!("left out: \\Every Type\\{counter}: "));
-        match there.iter().find(|other| other["path"] == value["path"]) {
-            Some(other) => {
-                assert!(!is_named, "{counter}: {said}");
-                // A time since a moment goes on, and the others stay.
-                assert_eq!(other["value"], value["value"], "{counter}");
-                compared += usize::from(value["value"].as_f64().is_some_and(|value| value != 0.0));
-            }
-            None => assert!(is_named, "{counter} is missing without a word: {said}"),
-        }
-    }
-    assert!(here.len() > 25 && compared >= 5, "{compared} of {}", here.len());
-}
-
 #[test]
 fn instances_that_come_and_go_leave_no_hole() {
     let net = Net::new(&[]);
-    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
+    let Some(samba) = Samba::start(&net.folder, "samba", STRICT) else { return };
     passwords(&net, &format!("nobody@* {PASSWORD}\n"));
     let folder = format!("{}/state/perfmon", samba.folder);
     fs::remove_file(format!("{folder}/names.tdb")).unwrap();
@@ -246,30 +186,4 @@ fn a_folder_that_is_missing_is_named() {
     has(&ran.err, &["/no/such/folder", "smbd -b"]);
     let ran = net.tally(&["serve", "--object", "Memory"]);
     assert_eq!(ran.code, Some(2), "{}", ran.err);
-}
-
-/// A counter of every type has the value that it has here over ssh and TLS, which pass blocks on as they are.
-#[test]
-fn every_counter_type_is_the_same_through_ssh_and_tls() {
-    let net = Net::new(&[("far", &good())]);
-    let _here = every_type(&net.folder.join("root"));
-    // The same set, published below the root of the server.
-    let _there = every_type(&net.folder.join("server"));
-    let server = Server::start(&net, "server", &[]);
-    server.pair(&net);
-    let path = r"\Every Type(one)\*";
-    let here = values(&net, &[path]);
-    assert!(here.len() > 25, "{here:?}");
-    for way in ["ssh://far", &server.address] {
-        let there = values(&net, &[path, "-H", way]);
-        assert_eq!(here.len(), there.len(), "{way}: {there:?}");
-        for (here, there) in here.iter().zip(&there) {
-            assert_eq!(here["path"], there["path"], "{way}");
-            match here["path"].as_str().unwrap().contains("ELAPSED") {
-                // A time since a moment goes on.
-                true => assert_eq!(here["value"].is_number(), there["value"].is_number(), "{way}: {there}"),
-                false => assert_eq!(here["value"], there["value"], "{way}: {there}"),
-            }
-        }
-    }
 }

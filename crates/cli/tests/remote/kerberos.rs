@@ -9,9 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tallymon_testkit::{peer, skip};
+use tallymon_testkit::{peer, sbin, skip};
 
-use crate::smbd::{Samba, passwords, sbin};
+use crate::smbd::{Samba, passwords};
 use crate::support::{Net, Ran, has};
 
 pub(crate) const REALM: &str = "TALLY.TEST";
@@ -155,7 +155,7 @@ pub(crate) fn samba_at(net: &Net, realm: &Realm, name: &str, settings: &str) -> 
         "realm = {REALM}\nkerberos method = dedicated keytab\ndedicated keytab file = {keytab}\n\
          restrict anonymous = 2\n{settings}"
     );
-    Samba::start(net, name, &own)
+    Samba::start(&net.folder, name, &own)
 }
 
 pub(crate) const PATH: &str = r"\Widgets(*)\Widget Count";

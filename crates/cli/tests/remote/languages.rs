@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::pipe::{
-    AUTH_3, BIND, CLOSE, ENUMERATE, Message, OPEN, OPEN_BELOW, OPEN_MACHINE, OPEN_NLS, QUERY, Reply, serve,
-    start,
+    AUTH_3, BIND, CLOSE, ENUMERATE, Message, OPEN, OPEN_BELOW, OPEN_MACHINE, OPEN_NLS, OPEN_TEXT, QUERY,
+    Reply, serve, start,
 };
 use crate::support::{Net, has};
 
@@ -113,6 +113,42 @@ fn names_of_another_language_than_that_of_a_host_are_english() {
     assert!(asked.iter().any(|name| name == "Counter 00c"), "{asked:?}");
     // Names come in two languages, and the list of languages once: three, and its end.
     assert_eq!(asked.iter().filter(|name| *name == "a language").count(), 4, "{asked:?}");
+}
+
+/// A host whose performance registry has no names: those in English are in a key that has nothing else.
+#[test]
+fn names_in_english_from_a_key_of_their_own() {
+    let net = Net::new(&[]);
+    let Some((samba, pipes)) = start(&net) else { return };
+    let keys: Arc<std::sync::Mutex<Vec<(u8, String)>>> = Arc::default();
+    let asked = Arc::clone(&keys);
+    serve(
+        &pipes,
+        Arc::new(move |message| match (message.kind, message.operation) {
+            (AUTH_3, _) => Reply::Nothing,
+            (BIND, _) if message.login > 0 => Reply::Send(message.pdu(13, 3, &[8, 0, 0, 0])),
+            (_, OPEN_TEXT) => Reply::Send(message.opened()),
+            (_, CLOSE) => Reply::Send(message.answered(&[0; 24], 4000)),
+            (_, QUERY) => {
+                asked.lock().unwrap().push((message.stub[0], message.name()));
+                let is_text = u16::from(message.stub[0]) == OPEN_TEXT;
+                Reply::Send(match message.name().as_str() {
+                    "Counter" if is_text => message.file("counter009.bin"),
+                    "Help" if is_text => message.file("explain009.bin"),
+                    "Counter 009" | "Explain 009" => message.valued(b"", 0, 2),
+                    _ => message.right(),
+                })
+            }
+            _ => Reply::Send(message.right()),
+        }),
+    );
+    let far = format!("rrp://nobody@127.0.0.1:{}", samba.port);
+    let words = ["get", r"\Widgets(*)\Widget Count", "--json", "-H", &far, "--timeout", "20s"];
+    has(&net.tally(&words).data(), &["\"value\":7", "\"value\":11"]);
+    let asked = keys.lock().unwrap().clone();
+    for wanted in [(3, "Counter 009"), (3, "Explain 009"), (32, "Counter"), (32, "Help")] {
+        assert!(asked.contains(&(wanted.0, wanted.1.to_string())), "{wanted:?}: {asked:?}");
+    }
 }
 
 #[test]

@@ -15,13 +15,13 @@ use crate::support::{Net, TALLY, good, has};
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A running `tally serve`.
-struct Page {
+pub(crate) struct Page {
     child: Child,
     address: PageAddress,
 }
 
 impl Page {
-    fn start(net: &Net, arguments: &[&str]) -> Page {
+    pub(crate) fn start(net: &Net, arguments: &[&str]) -> Page {
         let path = std::env::var("PATH").unwrap_or_default();
         let mut command = clean(TALLY);
         command.args(["serve", "--port", "0"]).args(arguments);
@@ -33,7 +33,7 @@ impl Page {
     }
 
     /// Status and answer.
-    fn ask(&self, target: &str) -> (u16, String) {
+    pub(crate) fn ask(&self, target: &str) -> (u16, String) {
         self.address.ask(target)
     }
 
@@ -44,7 +44,7 @@ impl Page {
     }
 
     /// The row of a host, once it is as wanted.
-    fn wait(&self, name: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn wait(&self, name: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let begin = Instant::now();
         loop {
             let fleet = self.get("api/v1/fleet");

@@ -7,8 +7,8 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,7 @@ pub(crate) const CLOSE: u16 = 5;
 pub(crate) const ENUMERATE: u16 = 9;
 pub(crate) const OPEN_BELOW: u16 = 15;
 pub(crate) const QUERY: u16 = 17;
+pub(crate) const OPEN_TEXT: u16 = 32;
 pub(crate) const OPEN_NLS: u16 = 33;
 
 /// What a server does with a message.
@@ -61,6 +62,13 @@ impl<'m> Message<'m> {
     pub(crate) fn name(&self) -> String {
         let units = self.stub[40..].chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
         String::from_utf16(&units.take_while(|unit| *unit != 0).collect::<Vec<u16>>()).unwrap()
+    }
+
+    /// The room that a query offers, which stands behind the name.
+    fn room(&self) -> u32 {
+        let word = |at: usize| u32::from_le_bytes(self.stub[at..at + 4].try_into().unwrap());
+        let units = usize::try_from(word(36)).unwrap();
+        word((40 + units * 2).next_multiple_of(4) + 12)
     }
 
     pub(crate) fn pdu(&self, kind: u8, flags: u8, body: &[u8]) -> Vec<u8> {
@@ -128,7 +136,7 @@ impl<'m> Message<'m> {
         }
     }
 
-    fn file(&self, name: &str) -> Vec<u8> {
+    pub(crate) fn file(&self, name: &str) -> Vec<u8> {
         let bytes = fs::read(shared("samba").unwrap().join(name)).unwrap();
         self.valued(&bytes, bytes.len(), 0)
     }
@@ -198,7 +206,7 @@ pub(crate) fn start(net: &Net) -> Option<(Samba, std::path::PathBuf)> {
         pipes.display()
     );
     passwords(net, &format!("nobody@* {PASSWORD}\n"));
-    let samba = Samba::start(net, "samba", &settings)?;
+    let samba = Samba::start(&net.folder, "samba", &settings)?;
     Some((samba, pipes))
 }
 
@@ -387,4 +395,55 @@ fn attack_a_registry_that_stops_or_lies_is_named() {
         "a remote registry is missing, hangs or closes at each step, refuses, or lies about calls and lengths",
         "a named error within the deadline",
     );
+}
+
+/// Answers everything without a seal, and blocks as `block` says.
+fn serve_blocks(pipes: &Path, block: impl Fn(&Message<'_>) -> Vec<u8> + Send + Sync + 'static) {
+    serve(
+        pipes,
+        Arc::new(move |message| match (message.kind, message.operation) {
+            (AUTH_3, _) => Reply::Nothing,
+            (BIND, _) if message.login > 0 => Reply::Send(message.pdu(13, 3, &[8, 0, 0, 0])),
+            (_, QUERY) if !message.name().ends_with(" 009") => Reply::Send(block(message)),
+            _ => Reply::Send(message.right()),
+        }),
+    );
+}
+
+#[test]
+fn the_room_grows_until_an_answer_fits() {
+    let net = Net::new(&[]);
+    let Some((samba, pipes)) = start(&net) else { return };
+    let rooms: Arc<Mutex<Vec<u32>>> = Arc::default();
+    let asked = Arc::clone(&rooms);
+    // Windows says that there is more, and no useful size; the size that it says here is a lie.
+    serve_blocks(&pipes, move |message| {
+        asked.lock().unwrap().push(message.room());
+        if message.room() < 1 << 20 { message.valued(b"", 0, 234) } else { message.right() }
+    });
+    let far = format!("rrp://nobody@127.0.0.1:{}", samba.port);
+    let words = ["watch", r"\Widgets(*)\Widget Count", "--json", "-c", "2", "-i", "50ms", "--timeout", "20s"];
+    let rows = net.tally(&[&words[..], &["-H", &far]].concat()).data();
+    assert_eq!(rows.matches("\"value\":7").count(), 2, "{rows}");
+    let rooms = rooms.lock().unwrap().clone();
+    // What was enough once is offered at once.
+    assert_eq!(rooms[..3], [256 << 10, 512 << 10, 1 << 20], "{rooms:?}");
+    assert!(rooms.len() > 4 && rooms[3..].iter().all(|room| *room == 1 << 20), "{rooms:?}");
+}
+
+#[test]
+fn requests_for_other_machines_pass_through() {
+    let net = Net::new(&[]);
+    let Some((samba, pipes)) = start(&net) else { return };
+    let names: Arc<Mutex<Vec<String>>> = Arc::default();
+    let asked = Arc::clone(&names);
+    serve_blocks(&pipes, move |message| {
+        asked.lock().unwrap().push(message.name());
+        message.right()
+    });
+    let far = format!("rrp://nobody@127.0.0.1:{}", samba.port);
+    for request in ["Foreign win1", "Foreign win1 2 4", "Costly", "2 8"] {
+        has(&net.tally(&["dump", request, "-H", &far, "--timeout", "20s"]).data(), &["NumObjectTypes    2"]);
+        assert_eq!(names.lock().unwrap().pop().as_deref(), Some(request));
+    }
 }

@@ -74,7 +74,7 @@ fn messages_are_protected_as_well_as_the_server_can() {
     .into_iter()
     .enumerate()
     {
-        let Some(samba) = Samba::start(&net, &format!("samba{row}"), settings) else { return };
+        let Some(samba) = Samba::start(&net.folder, &format!("samba{row}"), settings) else { return };
         let (port, heard) = listener(samba.port);
         let path = r"\Widgets(*)\Widget Count";
         let far = format!("rrp://nobody@127.0.0.1:{port}");

@@ -4,100 +4,13 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use tallymon_testkit::{peer, shared, skip};
+pub(crate) use tallymon_testkit::Samba;
 
 use crate::support::{Net, has};
 
-pub(crate) const PASSWORD: &str = "Pass word #1";
-
-/// A Samba with folders of its own that ends with its test.
-pub(crate) struct Samba {
-    smbd: Child,
-    pub(crate) folder: String,
-    pub(crate) port: u16,
-}
-
-impl Drop for Samba {
-    fn drop(&mut self) {
-        let _ = self.smbd.kill();
-        let _ = self.smbd.wait();
-        // The helpers that smbd started outlive it.
-        for entry in fs::read_dir(format!("{}/pid", self.folder)).into_iter().flatten().flatten() {
-            if let Ok(text) = fs::read_to_string(entry.path()) {
-                let _ = Command::new("kill").arg(text.trim()).stderr(Stdio::null()).status();
-            }
-        }
-    }
-}
-
-impl Samba {
-    /// Starts one with these settings; `None` where it is not installed, or this is not root.
-    pub(crate) fn start(net: &Net, name: &str, settings: &str) -> Option<Samba> {
-        let (smbd, smbpasswd) = (peer("smbd").or_else(|| sbin("smbd"))?, peer("smbpasswd")?);
-        let samples = shared("samba")?;
-        let user = Command::new("id").arg("-u").output().unwrap();
-        if user.stdout != b"0\n" {
-            skip("smbd needs root");
-            return None;
-        }
-        let folder = net.folder.join(name);
-        for part in ["private", "lock", "state/perfmon", "cache", "pid", "ncalrpc"] {
-            fs::create_dir_all(folder.join(part)).unwrap();
-        }
-        let folder = folder.to_str().unwrap().to_string();
-        for file in ["names.tdb", "data.tdb"] {
-            let copy = format!("{folder}/state/perfmon/{file}");
-            fs::write(&copy, fs::read(samples.join(file)).unwrap()).unwrap();
-            // The user who logs in reads them.
-            fs::set_permissions(&copy, fs::Permissions::from_mode(0o644)).unwrap();
-        }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let text = format!(
-            "[global]\nsmb ports = {port}\ninterfaces = 127.0.0.1/8\nbind interfaces only = yes\n\
-             private dir = {folder}/private\nlock directory = {folder}/lock\n\
-             state directory = {folder}/state\n\
-             cache directory = {folder}/cache\npid directory = {folder}/pid\nncalrpc dir = {folder}/ncalrpc\n\
-             log file = {folder}/log\npassdb backend = tdbsam:{folder}/private/passdb.tdb\n{settings}\n"
-        );
-        let file = net.file(&format!("{name}/smb.conf"), text.as_bytes());
-        let mut add = Command::new(smbpasswd)
-            .arg("-c")
-            .arg(&file)
-            .args(["-s", "-a", "nobody"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        add.stdin.take().unwrap().write_all(format!("{PASSWORD}\n{PASSWORD}\n").as_bytes()).unwrap();
-        assert!(add.wait().unwrap().success());
-        let smbd = Command::new(smbd)
-            .arg("-s")
-            .arg(&file)
-            .args(["-F", "--no-process-group"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let samba = Samba { smbd, folder, port };
-        let begin = Instant::now();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begin.elapsed() < Duration::from_secs(60), "smbd does not listen");
-            thread::sleep(Duration::from_millis(20));
-        }
-        Some(samba)
-    }
-}
-
-pub(crate) fn sbin(name: &str) -> Option<std::path::PathBuf> {
-    let path = Path::new("/usr/sbin").join(name);
-    path.is_file().then_some(path)
-}
+pub(crate) const PASSWORD: &str = Samba::PASSWORD;
 
 /// Writes the file of passwords.
 pub(crate) fn passwords(net: &Net, text: &str) {
@@ -120,7 +33,7 @@ pub(crate) const STRICT: &str =
 fn the_counters_of_samba_are_read() {
     // A folder that the user "nobody" can enter.
     let net = Net::new(&[]);
-    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
+    let Some(samba) = Samba::start(&net.folder, "samba", STRICT) else { return };
     passwords(&net, &format!("nobody@* {PASSWORD}\n"));
     table(&net, &[("far", samba.port)]);
     let far = |words: &[&str]| net.tally(&[words, &["-H", "far", "--timeout", "60s"]].concat());
@@ -132,7 +45,8 @@ fn the_counters_of_samba_are_read() {
         &value,
         &[r"\\Widgets(alpha)\\Widget Count", "\"value\":7", r"\\Widgets(beta)\\Widget Count", "\"value\":11"],
     );
-    has(&far(&["dump", "Global"]).data(), &["NumObjectTypes    2", "PerfTime          123456789012"]);
+    let dump = far(&["dump", "Global"]).data();
+    has(&dump, &["NumObjectTypes    2", "PerfTime          123456789012", "Widgets", "Widget Count"]);
     let one = net.tally(&["get", r"\\FAR\Widgets(beta)\Widget Count", "--timeout", "60s"]).data();
     has(&one, &["11"]);
     has(&far(&["find", "widget"]).data(), &[r"\Widgets(*)\Widget Count"]);
@@ -149,7 +63,7 @@ fn the_counters_of_samba_are_read() {
 #[test]
 fn attack_a_file_of_passwords_that_others_can_read_is_refused() {
     let net = Net::new(&[]);
-    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
+    let Some(samba) = Samba::start(&net.folder, "samba", STRICT) else { return };
     let address = format!("rrp://nobody@127.0.0.1:{}", samba.port);
     let list = || net.tally(&["list", "-H", &address, "--timeout", "60s"]);
     let denied = |parts: &[&str]| {
@@ -229,7 +143,7 @@ fn pass(mut server: TcpStream, mut client: TcpStream, bytes: usize, end: End) {
 #[test]
 fn attack_a_server_that_stops_or_lies_anywhere_costs_itself_only() {
     let net = Net::new(&[]);
-    let Some(samba) = Samba::start(&net, "samba", STRICT) else { return };
+    let Some(samba) = Samba::start(&net.folder, "samba", STRICT) else { return };
     passwords(&net, &format!("nobody@* {PASSWORD}\n"));
     table(&net, &[("good", samba.port)]);
     // The helpers of Samba start with the first request.

@@ -8,11 +8,11 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tallymon_testkit::{peer, skip};
+use tallymon_testkit::{peer, sbin, skip};
 
 use crate::kerberos::{self, PASSWORD, PATH, REALM, Realm, good, samba};
 use crate::protected::{has_heard, listener};
-use crate::smbd::{self, Samba, passwords, sbin};
+use crate::smbd::{self, Samba, passwords};
 use crate::support::{Net, has};
 
 /// A program that ends with its test.
@@ -125,7 +125,7 @@ fn tickets_of_a_service_log_in() {
 #[test]
 fn passwords_of_the_kernel_and_of_programs_log_in() {
     let net = Net::new(&[]);
-    let Some(samba) = Samba::start(&net, "samba", smbd::STRICT) else { return };
+    let Some(samba) = Samba::start(&net.folder, "samba", smbd::STRICT) else { return };
     let own = std::process::id();
     let host = format!("rrp://nobody@127.0.0.1:{}", samba.port);
     let get = || net.tally(&["get", PATH, "--json", "-H", &host, "--timeout", "60s"]);
