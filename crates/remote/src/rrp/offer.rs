@@ -128,3 +128,7 @@ impl Caller {
         Ok((connection, self.offer))
     }
 }
+
+#[cfg(test)]
+#[path = "offer_tests.rs"]
+mod tests;
