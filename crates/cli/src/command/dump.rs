@@ -62,6 +62,8 @@ pub(crate) fn run(common: &Common, dump: &Dump) -> Result<(), Failure> {
     let names = match common.file {
         // Objects of a saved block have NT's own names.
         Some(_) => Names::load(source.as_mut(), paths::locale(common)?),
+        // Another machine may have numbers of its own.
+        None if !common.host.is_empty() => Names::load(source.as_mut(), paths::locale(common)?),
         None => Names::load(open(&Location::Local).unwrap_or(source).as_mut(), paths::locale(common)?),
     }?;
     let damaged = |error| {
