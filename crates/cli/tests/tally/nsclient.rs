@@ -49,16 +49,32 @@ impl Server {
         Server { child, port }
     }
 
-    /// What a client gets for some bytes, and whether the connection was closed after it.
+    /// What a client gets for some bytes that it sends and ends.
     fn ask(&self, bytes: &[u8]) -> String {
+        let mut stream = self.send(bytes);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        answer(&mut stream)
+    }
+
+    /// The same of a client that could send more.
+    fn ask_open(&self, bytes: &[u8]) -> String {
+        answer(&mut self.send(bytes))
+    }
+
+    fn send(&self, bytes: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         // A server that has had enough may have closed it.
         let _ = stream.write_all(bytes);
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        String::from_utf8(answer).unwrap()
+        stream
     }
+}
+
+/// What comes until the connection is closed.
+fn answer(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8(answer).unwrap()
 }
 
 fn check_nt() -> Option<PathBuf> {
@@ -107,11 +123,19 @@ fn check_nt_reads_everything_it_can_ask_for() {
             vec!["ERROR: ", "values, and one is needed"],
         ),
         (vec!["-v", "INSTANCES", "-l", "Processor"], 0, vec!["_Total", "0"]),
+        (vec!["-v", "UPTIME"], 0, vec!["System Uptime - ", "hour(s)"]),
+        (vec!["-v", "INSTANCES", "-l", "Memory"], 3, vec!["ERROR: Memory: no instances"]),
+        (vec!["-v", "INSTANCES", "-l", "Dragon"], 3, vec!["ERROR: no object \"Dragon\""]),
+        (vec!["-v", "FILEAGE", "-l", "/etc/passwd"], 3, vec!["ERROR: files are not looked at here"]),
         (vec!["-v", "SERVICESTATE", "-l", "ssh"], 3, vec!["ERROR: services are not read here"]),
     ] {
         let (found, text) = check(&words);
         assert!(found == code && parts.iter().all(|part| text.contains(part)), "{words:?}: {found} {text}");
     }
+    let wrong = checked(&program, &server, &["-s", "wrong", "-v", "CLIENTVERSION"]);
+    assert_eq!(wrong, (3, "NSClient - ERROR: Invalid password.\n".to_string()));
+    let none = checked(&program, &server, &["-v", "CLIENTVERSION"]);
+    assert_eq!(none, (3, "NSClient - ERROR: Invalid password.\n".to_string()));
     // The number is that of the counter: its limit is met from both sides.
     let limit = || check(&["-v", "COUNTER", "-l", r"\Memory\Commit Limit,limit %.0f"]).1;
     let direct = clean(TALLY).args(["get", "--plain", r"\Memory\Commit Limit"]).output().unwrap();
@@ -131,6 +155,41 @@ fn check_nt_reads_everything_it_can_ask_for() {
         assert!(begin.elapsed() < Duration::from_secs(60), "{text}");
         std::thread::sleep(Duration::from_millis(200));
     }
+}
+
+/// A program that ends with its test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A process whose name has what check_nt, Nagios and paths take for something else. `check_nt` ends a path
+/// at a comma or `&`; `*` stands for them.
+#[test]
+fn check_nt_reads_an_instance_with_an_odd_name() {
+    let Some(program) = check_nt() else { return };
+    let folder = Folder::new();
+    let odd = folder.file("a,b 50%&c");
+    fs::copy("/bin/sleep", &odd).unwrap();
+    let _odd = Ended(Command::new(&odd).arg("600").spawn().unwrap());
+    let server = Server::start(&folder, &[]);
+    let counter = |path: &str| {
+        checked(&program, &server, &["-s", PASSWORD, "-v", "COUNTER", "-l", &format!("{path},%.0f threads")])
+    };
+    let (code, text) = counter(r"\Process(a*b 50%*c)\Thread Count");
+    assert!(code == 0 && text.starts_with("1 threads"), "{code} {text}");
+    let (code, text) = counter(r"\Process(a,b 50%&c)\Thread Count");
+    assert!(code == 3 && text.contains("ERROR: "), "{code} {text}");
+    let (_, list) = checked(&program, &server, &["-s", PASSWORD, "-v", "INSTANCES", "-l", "Process"]);
+    assert!(!list.is_empty(), "{list}");
+    // Without check_nt the path needs no help, and the list has every name.
+    let ask = |words: &str| server.ask(format!("{PASSWORD}&{words}").as_bytes());
+    assert_eq!(ask(r"8&\Process(a,b 50%&c)\Thread Count"), "1");
+    assert!(ask("10&Process").contains(",a,b 50%&c,"), "{}", ask("10&Process"));
 }
 
 #[test]
@@ -165,7 +224,16 @@ fn attack_a_server_for_check_nt() {
     assert_eq!(server.ask(asked.as_bytes()), version);
     drop(silent);
     // Too long, not text, cut, or not a request.
-    assert_eq!(server.ask(&vec![b'x'; 1 << 20]), "");
+    for length in [4_097, 5_000, 1 << 19] {
+        let long = [asked.as_bytes(), &vec![b'x'; length - asked.len()][..]].concat();
+        assert_eq!(server.ask(&long), "ERROR: the request is longer than 4096 bytes", "{length}");
+    }
+    // More than anybody waits for: closed, with or without words.
+    let _ = server.ask(&vec![b'x'; 8 << 20]);
+    // Half a request is answered as what it is.
+    let half = format!("{PASSWORD}&8&\\Mem");
+    assert!(server.ask_open(half.as_bytes()).starts_with("ERROR: counter path "));
+    assert_eq!(server.ask_open(format!("{PASSWORD}&").as_bytes()), "ERROR: no request has the number \"\"");
     for bytes in [&b"\xff\xfe\x00\x80&1"[..], b"\r\n", b"&&&&", b"GET / HTTP/1.0\r\n\r\n"] {
         assert_eq!(server.ask(bytes), "ERROR: Invalid password.", "{bytes:?}");
     }

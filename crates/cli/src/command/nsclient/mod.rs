@@ -38,6 +38,9 @@ const MOST_OF_ADDRESS: usize = 16;
 /// How long a request may take to arrive, and an answer to leave.
 const STEP: Duration = Duration::from_secs(5);
 
+/// So many bytes behind a request that is too long are taken before the connection is closed.
+const MOST_DROPPED: usize = 1 << 20;
+
 /// A request is complete when nothing follows for so long.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -159,6 +162,7 @@ impl Shared {
         stream.set_write_timeout(Some(STEP))?;
         let request = read_request(&mut stream)?;
         let answer = match Request::parse(&request, &self.password) {
+            _ if request.len() > LONGEST => format!("ERROR: the request is longer than {LONGEST} bytes"),
             Ok(request) => self.answers.answer(&request).unwrap_or_else(|why| format!("ERROR: {why}")),
             Err(Refused::Words(why)) => format!("ERROR: {why}"),
             Err(Refused::Password) => {
@@ -169,8 +173,28 @@ impl Shared {
             }
         };
         stream.write_all(answer.as_bytes())?;
-        stream.shutdown(std::net::Shutdown::Write)
+        stream.shutdown(std::net::Shutdown::Write)?;
+        if request.len() > LONGEST {
+            take_rest(&mut stream)?;
+        }
+        Ok(())
     }
+}
+
+/// Takes what follows a request that is too long, and drops it. The system would throw the answer away if the
+/// connection were closed before.
+fn take_rest(stream: &mut TcpStream) -> io::Result<()> {
+    let begin = Instant::now();
+    let mut buffer = [0; 4096];
+    let mut left = MOST_DROPPED;
+    stream.set_read_timeout(Some(PAUSE))?;
+    while left > 0 && begin.elapsed() < STEP {
+        match stream.read(&mut buffer)? {
+            0 => break,
+            count => left = left.saturating_sub(count),
+        }
+    }
+    Ok(())
 }
 
 /// Reads a request until the end of a line, a pause, or the end of the connection.
@@ -197,10 +221,7 @@ fn read_request(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         request.extend(buffer.iter().take(count));
-        if request.len() > LONGEST {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the request is too long"));
-        }
-        if count == 0 || request.ends_with(b"\n") {
+        if count == 0 || request.ends_with(b"\n") || request.len() > LONGEST {
             return Ok(request);
         }
     }
