@@ -11,12 +11,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
+use tallymon::core::request::Request;
+use tallymon::core::title::{Language, TitleIndex};
 use tallymon::log::ReadOptions;
 use tallymon::remote::tls::listen::{Keeper, Options, Server};
 use tallymon::remote::tls::pair::PairingCode;
 use tallymon::remote::tls::{Identity, KeyHash, Limits};
 use tallymon::{Location, Log};
-use tallymon_testkit::peer;
+use tallymon_export::samba::SambaTables;
+use tallymon_testkit::{Samba, Scratch, peer};
 
 #[allow(dead_code, reason = "here the program has the shared library")]
 mod bench;
@@ -61,7 +64,7 @@ const EXPECTED: [&str; 22] = [
     "objects 00000000",
     "expand 00000000 1",
     "validate 00000000 c0000bb9",
-    "index 00000000 4",
+    "index 00000000 MEMORY",
     "other c0000bc3",
     "add 00000000 00000000 00000000 800007d0 c0000bb9",
     "open log 00000000",
@@ -106,13 +109,15 @@ impl Reader {
         file
     }
 
-    /// Runs the program with its own programs in front of `PATH`.
-    fn check(&self) {
+    /// Runs the program with its own programs in front of `PATH`. `memory` is the number that the other machine
+    /// has for the object.
+    fn check(&self, memory: u32) {
         let path = format!("{}:{}", self.bench.0.join("bin").display(), std::env::var("PATH").unwrap());
         let log = self.bench.0.join("log.blg");
         let mut command = self.bench.run(&self.program);
         let output = command.env("PATH", path).arg(&self.alive).arg(&log).output().unwrap();
-        assert_eq!(lines(&output), EXPECTED);
+        let expected = EXPECTED.map(|line| line.replace("MEMORY", &memory.to_string()));
+        assert_eq!(lines(&output), expected);
         // The log has the columns of both machines, and this one in every record.
         let log = Log::open(&log, &ReadOptions::default()).unwrap();
         let of_far = log.columns().iter().filter(|column| column.path.starts_with(r"\\far\")).count();
@@ -135,7 +140,7 @@ fn a_machine_that_goes_costs_only_its_own_counters() {
         this = std::env::current_exe().unwrap().display(),
     );
     reader.file("bin/ssh", &script, 0o755);
-    reader.check();
+    reader.check(4);
 }
 
 /// Lets in whoever has this key.
@@ -206,5 +211,34 @@ fn a_machine_over_tls_that_goes_costs_only_its_own_counters() {
     let servers = format!("server far {far} {address}\nserver dead {far} {nobody}\n");
     reader.file("root/user/remote/peers", &servers, 0o600);
     fs::set_permissions(reader.bench.0.join("root/user/remote"), fs::Permissions::from_mode(0o700)).unwrap();
-    reader.check();
+    reader.check(4);
+}
+
+/// Writes two objects of this machine into the databases of a Samba, as `tally serve --samba` does.
+fn export(samba: &Samba) {
+    let mut source = tallymon::open(&Location::Local).unwrap();
+    let titles = source.titles(Language::ENGLISH).unwrap();
+    // Some values need a sample before them.
+    let request = Request::objects([TitleIndex(4), TitleIndex(238)]);
+    source.snapshot(&request).unwrap();
+    let snapshot = source.snapshot(&request).unwrap();
+    let files = SambaTables::new(&snapshot, &titles).files(&snapshot).unwrap();
+    for (name, bytes) in [("data.tdb", files.data), ("names.tdb", files.names)] {
+        fs::write(format!("{}/state/perfmon/{name}", samba.folder), bytes).unwrap();
+    }
+}
+
+#[test]
+fn a_machine_with_a_remote_registry_that_goes_costs_only_its_own_counters() {
+    let folder = Scratch::new();
+    let settings = "server signing = mandatory\nserver min protocol = SMB3_11\nrestrict anonymous = 2";
+    let Some(samba) = Samba::start(&folder, "samba", settings) else { return };
+    let Some(reader) = Reader::new("other-hosts-rrp") else { return };
+    export(&samba);
+    let port = relay(SocketAddr::from(([127, 0, 0, 1], samba.port)), reader.alive.clone());
+    let table = format!("far rrp://nobody@127.0.0.1:{port}\ndead rrp://nobody@127.0.0.1:1\n");
+    reader.file("root/hosts", &table, 0o644);
+    reader.file("root/credentials", &format!("nobody@* {}\n", Samba::PASSWORD), 0o600);
+    // Samba counts its objects from 2 on.
+    reader.check(2);
 }
