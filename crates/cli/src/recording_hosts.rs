@@ -40,7 +40,7 @@ pub(crate) fn record(
         ..SessionSettings::new("watch", PathBuf::new())
     };
     choose(common, &mut settings, &watch.paths)?;
-    check_answers(common, &settings)?;
+    let mut named = check_answers(common, &settings)?;
     let (own, bad_path) = match settings.counters.is_empty() {
         true => (None, None),
         false => {
@@ -63,7 +63,7 @@ pub(crate) fn record(
         if let Err(error) = recorder.record() {
             break Err(Failure::from(error));
         }
-        recorder.changes().iter().for_each(say_change);
+        recorder.changes().iter().for_each(|change| say_change(change, &mut named));
         let enough = pace.most.is_some_and(|most| recorder.records() >= most);
         if enough || !stop.wait_until(ticks.next()) {
             break Ok(());
@@ -79,9 +79,14 @@ pub(crate) fn record(
     }
 }
 
-fn say_change(change: &HostChange) {
+/// Says what changed of a host. What is wrong with the hosts of `named` was said before.
+fn say_change(change: &HostChange, named: &mut Vec<String>) {
     match change {
         HostChange::Failed(host, why) => {
+            if let Some(at) = named.iter().position(|name| name == host) {
+                named.remove(at);
+                return;
+            }
             let pauses = format!(
                 "tried again after {}, later after up to {}",
                 rough_time(Pause::FIRST),
@@ -90,6 +95,7 @@ fn say_change(change: &HostChange) {
             say(format_args!("{host}: {why}; {pauses}"));
         }
         HostChange::Answers(host, time) => {
+            named.retain(|name| name != host);
             say(format_args!("{host} answers again, after {}", rough_time(*time)));
         }
     }

@@ -56,12 +56,21 @@ struct Found {
 /// Fails where no host answers, or a counter is on none that does. Hosts that do not answer now are named.
 /// Returns the bytes of an hour of records.
 pub(super) fn check(common: &Common, settings: &SessionSettings) -> Result<f64, Failure> {
-    check_with(common, settings, |query| Ok(settings.bytes_an_hour(query)?))
+    let checked = check_with(common, settings, |query| Ok(settings.bytes_an_hour(query)?))?;
+    Ok(checked.bytes_an_hour)
 }
 
-/// As [`check`], without the bytes, which take two samples.
-pub(crate) fn check_answers(common: &Common, settings: &SessionSettings) -> Result<(), Failure> {
-    check_with(common, settings, |_| Ok(0.0)).map(drop)
+/// As [`check`], without the bytes, which take two samples. Returns the hosts about which something was said.
+pub(crate) fn check_answers(common: &Common, settings: &SessionSettings) -> Result<Vec<String>, Failure> {
+    Ok(check_with(common, settings, |_| Ok(0.0))?.named)
+}
+
+/// What came of looking at hosts before they are recorded.
+#[derive(Default)]
+struct Checked {
+    bytes_an_hour: f64,
+    /// The hosts about which something was said.
+    named: Vec<String>,
 }
 
 /// `size` is asked of each host that answers and has a counter.
@@ -69,9 +78,9 @@ fn check_with(
     common: &Common,
     settings: &SessionSettings,
     size: impl Fn(&mut Query) -> Result<f64, Failure> + Sync,
-) -> Result<f64, Failure> {
+) -> Result<Checked, Failure> {
     if settings.hosts.is_empty() {
-        return Ok(0.0);
+        return Ok(Checked::default());
     }
     let locale = Locale { instances: settings.instances, ..paths::locale(common)? };
     let of_host = |host: &SessionHost| HostPaths {
@@ -85,14 +94,15 @@ fn check_with(
     };
     let all = settings.hosts.iter().map(of_host).collect();
     let results = hosts::side_by_side(all, |host| found(settings, &host, locale, &size));
-    let (mut bytes, mut answered) = (0.0, 0usize);
+    let (mut checked, mut answered) = (Checked::default(), 0usize);
     let mut first = None;
     let mut bad: BTreeMap<String, (usize, PathError)> = BTreeMap::new();
     for (host, result) in settings.hosts.iter().zip(results) {
         match result {
             Ok(found) => {
                 answered = answered.saturating_add(1);
-                bytes += found.bytes_an_hour;
+                checked.bytes_an_hour += found.bytes_an_hour;
+                checked.named.extend((!found.bad.is_empty()).then(|| host.name.clone()));
                 for (path, error) in found.bad {
                     say(format_args!("\\\\{}: {error}", host.name));
                     let (count, _) = bad.entry(path).or_insert((0, error));
@@ -102,6 +112,7 @@ fn check_with(
             Err(failure) => {
                 failure.message.iter().for_each(say);
                 say(format_args!("\\\\{} is recorded as soon as it answers", host.name));
+                checked.named.push(host.name.clone());
                 first.get_or_insert(Failure { message: None, ..failure });
             }
         }
@@ -117,7 +128,7 @@ fn check_with(
         bad.into_iter().find(|(path, (count, _))| answered > 0 && *count >= asked(path).min(answered));
     match nowhere {
         Some((_, (_, error))) if !settings.await_missing => Err(Failure { message: None, ..error.into() }),
-        _ => Ok(bytes),
+        _ => Ok(checked),
     }
 }
 

@@ -339,6 +339,8 @@ fn several_hosts_are_written_into_a_binary_log() {
             "later answers again, after ".to_string(),
         ];
         said.iter().for_each(|part| has(&ran.err, &[part.as_str()]));
+        // What was wrong at the start is said once.
+        assert_eq!(ran.err.matches("ssh://dead: ").count(), 1, "{}", ran.err);
         let read = |path: &str| -> serde_json::Value {
             let cell = net.tally(&["get", "--log", file.to_str().unwrap(), path, "--json"]).data();
             serde_json::from_str(cell.lines().last().unwrap()).unwrap()
