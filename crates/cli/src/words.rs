@@ -9,6 +9,10 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::{border, messages};
 
+/// The widest column. A longer name or text has a longer line, and makes no other line longer: names of other
+/// machines can have any length.
+pub(crate) const WIDEST_COLUMN: usize = 250;
+
 /// Prints a message on standard error, after the name of the command.
 ///
 /// Write errors are ignored: standard error may be a closed pipe or a full disk, and the exit code must still

@@ -15,6 +15,7 @@ use hyper::header::{
 };
 use hyper::{Response, StatusCode};
 use serde_json::{Value, json};
+use tallymon::core::visible::escape_json;
 use tokio::sync::mpsc;
 
 /// Answers that are shorter are sent as they are.
@@ -81,8 +82,13 @@ pub(crate) fn answer(status: StatusCode, kind: &'static str, body: Answer) -> Re
 
 /// A JSON answer, compressed if it is long and the client takes that.
 pub(crate) fn json_answer(value: &Value, asked: &HeaderMap) -> Response<Answer> {
-    let text = value.to_string().into_bytes();
-    whole(StatusCode::OK, "application/json", text, asked)
+    let text = value.to_string();
+    // Names of other machines and programs can have letters that a terminal obeys or hides.
+    let text = match text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        true => text,
+        false => escape_json(&text).into_owned(),
+    };
+    whole(StatusCode::OK, "application/json", text.into_bytes(), asked)
 }
 
 /// A whole answer, compressed if it is long and the client takes that.

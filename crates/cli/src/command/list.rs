@@ -14,7 +14,7 @@ use crate::exit::{Failure, Kind};
 use crate::hosts;
 use crate::log_hosts::LogHosts;
 use crate::paths;
-use crate::words::{say, terminal_width, visible};
+use crate::words::{WIDEST_COLUMN, say, terminal_width, visible};
 
 pub(crate) fn run(common: &Common, list: &List) -> Result<(), Failure> {
     let common = &Common { instances: list.naming().live(), ..common.clone() };
@@ -112,13 +112,13 @@ fn objects(prefix: &str, query: &Query, as_json: bool, all: &mut Vec<Json>) -> R
         *name = visible(name).into_owned();
     }
     let all_names = objects.iter().map(|(name, _)| name).chain(registered.iter().map(|(name, _)| name));
-    let width = all_names.map(|name| name.width()).max().unwrap_or(0);
+    let width = all_names.map(|name| name.width()).max().unwrap_or(0).min(WIDEST_COLUMN);
     let indexes = objects.iter().map(|(_, object)| object.name);
     let digits = digits(indexes.chain(registered.iter().map(|(_, object)| *object)));
     for (name, object) in objects {
         let counters = object.visible_counters().count();
         let kind = if object.has_instances { "instances" } else { "" };
-        let gap = " ".repeat(width - name.width());
+        let gap = " ".repeat(width.saturating_sub(name.width()));
         let line = format!(
             "{}{name}{gap}  {:>digits$}  {counters:>3} counters  {kind}",
             visible(&before(prefix)),
@@ -127,7 +127,7 @@ fn objects(prefix: &str, query: &Query, as_json: bool, all: &mut Vec<Json>) -> R
         writeln!(out, "{}", line.trim_end())?;
     }
     for (name, object) in registered {
-        let gap = " ".repeat(width - name.width());
+        let gap = " ".repeat(width.saturating_sub(name.width()));
         let state = query.trouble_of(object).unwrap_or_else(|| "registered".to_string());
         writeln!(out, "{}{name}{gap}  {:>digits$}  {}", before(prefix), object.0, visible(&state))?;
     }
@@ -192,12 +192,12 @@ fn counters(
     for (path, _) in &mut rows {
         *path = visible(path).into_owned();
     }
-    let width = rows.iter().map(|(path, _)| path.width()).max().unwrap_or(0);
+    let width = rows.iter().map(|(path, _)| path.width()).max().unwrap_or(0).min(WIDEST_COLUMN);
     let digits = digits(rows.iter().map(|(_, counter)| counter.name));
     let lines: Vec<(String, String)> = rows
         .iter()
         .map(|(path, counter)| {
-            let gap = " ".repeat(width - path.width());
+            let gap = " ".repeat(width.saturating_sub(path.width()));
             let unit = counter.counter_type.suffix().as_str();
             (format!("{path}{gap}  {:>digits$}  {unit:5}", counter.name.0), counter.counter_type.to_string())
         })

@@ -12,7 +12,7 @@ use crate::arguments::Common;
 use crate::border;
 use crate::command::remote_install::{self, InstallArguments};
 use crate::exit::{Failure, Kind};
-use crate::words::{say, visible};
+use crate::words::{WIDEST_COLUMN, say, visible};
 
 /// The longest line that is read for a code.
 const LONGEST_LINE: u64 = 256;
@@ -163,7 +163,8 @@ fn list(as_json: bool) -> Result<(), Failure> {
         Some(own) => writeln!(out, "key of this machine  {own}")?,
         None => say("this machine has no key yet; 'tally serve --tls' and 'tally remote pair' make one"),
     }
-    let width = peers.iter().map(|peer| peer.name.chars().count()).max().unwrap_or_default();
+    let width =
+        peers.iter().map(|peer| peer.name.chars().count()).max().unwrap_or_default().min(WIDEST_COLUMN);
     for peer in &peers {
         let address = peer.server.as_ref().map_or_else(String::new, |address| format!("  {address}"));
         writeln!(out, "{}  {:width$}  {}{address}", kind(peer), visible(&peer.name), peer.key)?;

@@ -12,7 +12,7 @@ use tallymon::log::zone::add_minutes;
 use tallymon::remote::rough_time;
 use unicode_width::UnicodeWidthStr;
 
-use crate::words::visible;
+use crate::words::{WIDEST_COLUMN, visible};
 
 /// Writes rows as tables, with a blank line between two if they have times.
 pub(super) struct Table<W> {
@@ -64,12 +64,13 @@ impl<W: Write> Table<W> {
         for (line, cell) in lines.iter_mut().zip(row.cells) {
             line.fill(cell, row.time, self.with_errors, values);
         }
-        let value_width = lines.iter().map(|line| line.value_width).max().unwrap_or(0);
+        let value_width = lines.iter().map(|line| line.value_width).max().unwrap_or(0).min(WIDEST_COLUMN);
         let mut start = 0;
         for line in lines {
             let value = values.get(start..line.end).unwrap_or_default();
             start = line.end;
-            let gap = self.width - line.path_width + 2 + value_width - line.value_width;
+            let gap =
+                self.width.saturating_sub(line.path_width) + 2 + value_width.saturating_sub(line.value_width);
             let value = if line.unit.is_empty() { value.trim_end() } else { value };
             let _ = match (value, line.unit) {
                 ("", "") => write!(text, "{}", line.path.trim_end()),
@@ -105,7 +106,7 @@ impl<W: Write> Sink for Table<W> {
             }
         };
         self.lines = columns.iter().map(line).collect();
-        self.width = self.lines.iter().map(|line| line.path_width).max().unwrap_or(0);
+        self.width = self.lines.iter().map(|line| line.path_width).max().unwrap_or(0).min(WIDEST_COLUMN);
         Ok(())
     }
 
