@@ -172,14 +172,44 @@ def a_host_over_tls(tally, folder):
     fails(OSError, "127.0.0.1", lambda: tallymon.Query(address.replace("tls://", "rrp://ann@"), timeout=5))
 
 
+def a_performance_registry(port, folder):
+    """A query over the remote registry of a real Samba, whose counters never change."""
+    root = os.path.join(folder, "registry")
+    os.mkdir(root)
+    os.environ["TALLY_ROOT"] = root
+    address = f"rrp://nobody@127.0.0.1:{port}"
+    credentials = os.path.join(root, "credentials")
+
+    def knows(password):
+        with open(credentials, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(f"nobody@127.0.0.1 {password}\n")
+
+    fails(OSError, "credentials has no password", lambda: tallymon.Query(address, timeout=60))
+    knows("secret")
+    fails(OSError, "STATUS_LOGON_FAILURE", lambda: tallymon.Query(address, timeout=60))
+    knows("Pass word #1")
+    query = tallymon.Query(address, timeout=60)
+    query.add(r"\Widgets(*)\Widget Count")
+    fails(LookupError, "Dragon", lambda: query.add(r"\Dragon\Weight"))
+    for _ in range(2):
+        query.collect()
+        found = {path.rsplit("\\", 2)[-2]: value for path, value in query.values().items()}
+        assert found == {"Widgets(alpha)": 7, "Widgets(beta)": 11}, found
+    # A file that others can read is refused.
+    os.chmod(credentials, 0o644)
+    fails(OSError, "0600", lambda: tallymon.Query(address, timeout=60))
+
+
 def main():
-    tally, samples = sys.argv[1:]
+    tally, samples, port = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         no_copies(a_text_log(folder))
         if tally:
             a_recording(tally, folder)
             another_host(tally, folder)
             a_host_over_tls(tally, folder)
+        if port:
+            a_performance_registry(port, folder)
     if samples:
         logs_of_windows(samples)
     print("all right")

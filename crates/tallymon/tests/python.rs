@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use tallymon_testkit::{peer, shared, skip};
+use tallymon_testkit::{Samba, Scratch, peer, shared, skip};
 
 #[track_caller]
 fn run(command: &mut Command) -> String {
@@ -50,7 +50,11 @@ fn programs_in_python_publish_read_and_open_logs() {
     let import = Command::new(&python).args(["-c", "import pandas, pyarrow, polars"]).output().unwrap();
     if import.status.success() {
         let samples = shared("logs").unwrap_or_default();
-        assert_eq!(run(program("logs.py").arg(tally).arg(samples)), "all right\n");
+        let folder = Scratch::new();
+        let settings = "server signing = mandatory\nserver min protocol = SMB3_11";
+        let samba = Samba::start(&folder, "samba", settings);
+        let port = samba.as_ref().map(|samba| samba.port.to_string()).unwrap_or_default();
+        assert_eq!(run(program("logs.py").arg(tally).arg(samples).arg(port)), "all right\n");
     } else {
         let is_required = std::env::var_os("TALLYMON_PEERS").is_some_and(|value| value == "required");
         assert!(!is_required, "{libraries} are required and not installed");
