@@ -20,7 +20,8 @@ const LEAST: (u32, u32) = (4, 22);
 const PROGRAMS: [&str; 2] = ["smbd", "smbpasswd"];
 
 /// The tests that talk to Samba, as names of tests of `tallymon-cli`.
-const TESTS: [&str; 6] = ["smbd::", "export::", "protected::", "kerberos::", "pipe::", "tickets::"];
+const TESTS: [&str; 8] =
+    ["smbd::", "export::", "protected::", "kerberos::", "pipe::", "tickets::", "types::", "languages::"];
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     no_arguments(arguments)?;
