@@ -1,9 +1,10 @@
 //! Options and state of provider libraries.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tallymon_core::title::TitleIndex;
+use tallymon_core::title::{Language, TitleIndex};
 use tallymon_provider::library::check::Rules;
 use tallymon_provider::library::event::Event;
 use tallymon_provider::library::protocol::Protections;
@@ -49,6 +50,8 @@ pub struct LibraryStatus {
     pub objects: usize,
     /// What it did so far.
     pub counts: LibraryCounts,
+    /// The languages that its names are registered in.
+    pub languages: Arc<[Language]>,
 }
 
 /// What a library did so far in this process.
@@ -152,6 +155,7 @@ pub(crate) fn source(status: &LibraryStatus) -> SourceStatus {
         restarts: (!status.in_process).then(|| status.started.saturating_sub(1)),
         health,
         reason: reason.into(),
+        languages: Arc::clone(&status.languages),
         ..SourceStatus::new(SourceName::Named(format!("service {}", status.service)))
     }
 }

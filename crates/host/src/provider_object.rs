@@ -18,6 +18,9 @@ pub(crate) const NAME: TitleIndex = TitleIndex(990_000);
 
 /// Bytes of the text with the reason: 127 characters and the terminator.
 const REASON_BYTES: u32 = 256;
+/// Bytes of the text with the codes of languages: so many, with a space behind each, or the terminator.
+const MOST_LANGUAGES: usize = 8;
+const LANGUAGES_BYTES: u32 = 64;
 
 /// A counter; its help follows its name.
 const fn counter(
@@ -43,6 +46,7 @@ const COUNTERS: &[CounterSpec] = &[
     counter(990_016, CounterType::PERF_COUNTER_LARGE_RAWCOUNT, 0, DetailLevel::NOVICE, None),
     counter(990_018, CounterType::PERF_COUNTER_RAWCOUNT, 1, DetailLevel::NOVICE, None),
     counter(990_020, CounterType::PERF_COUNTER_TEXT, 0, DetailLevel::NOVICE, Some(REASON_BYTES)),
+    counter(990_022, CounterType::PERF_COUNTER_TEXT, 0, DetailLevel::ADVANCED, Some(LANGUAGES_BYTES)),
 ];
 
 /// The object's definition.
@@ -59,7 +63,8 @@ pub(crate) fn write(sources: &[SourceStatus], out: &mut ObjectsWriter<'_>) {
     let layout = ObjectLayout::new(SPEC);
     let mut object = out.object(&layout, PerfTime(0), Frequency(0));
     for source in sources {
-        let SourceStatus { name, collections, busy, last, errors, late, restarts, health, reason } = source;
+        let SourceStatus { name, collections, busy, last, errors, late, restarts, health, reason, languages } =
+            source;
         let mut block = object.instance(&words(name, &english), None, None);
         let busy = units(*busy);
         block.set(0, busy);
@@ -77,6 +82,12 @@ pub(crate) fn write(sources: &[SourceStatus], out: &mut ObjectsWriter<'_>) {
         block.set_or(8, *restarts, Absence::NotFromThisDevice);
         block.set(9, u64::from(*health as u8));
         block.set_text(10, if reason.is_empty() { health.word() } else { reason });
+        let known = match name {
+            SourceName::Object(index) => titles::languages_of(*index),
+            SourceName::Named(_) => languages,
+        };
+        let codes: Vec<String> = known.iter().take(MOST_LANGUAGES).map(ToString::to_string).collect();
+        block.set_text(11, &codes.join(" "));
     }
 }
 
@@ -154,6 +165,7 @@ mod tests {
             restarts: Some(4),
             health: Health::Failed,
             reason: "it crashed".into(),
+            languages: [Language::ENGLISH, Language::GERMAN].into(),
             ..SourceStatus::new(SourceName::Named("service Gadgets".to_string()))
         };
         let snapshot = snapshot(&[SourceStatus::new(SourceName::Object(TitleIndex(238))), library]);
@@ -165,6 +177,8 @@ mod tests {
         assert_eq!(first(0, 4), Err(NoValue::NoData(Absence::FirstSample)));
         assert_eq!(first(0, 7), Err(NoValue::NoData(Absence::NotFromThisDevice)));
         assert_eq!(instances[0].text(10).as_deref(), Some("not asked"));
+        assert_eq!(instances[0].text(11).as_deref(), Some("009 012 011 019"));
+        assert_eq!(instances[1].text(11).as_deref(), Some("009 007"));
         assert_eq!(instances[1].name().to_string_lossy(), "service Gadgets");
         let values: Vec<u64> = (0..10).map(|position| first(1, position).unwrap()).collect();
         assert_eq!(values, [700, 3, 700, 3, 20_001, 3, 1, 2, 4, 4]);

@@ -1,11 +1,12 @@
 //! Health and cost of a source of counters, as the object "Tallymon Provider" and `tally doctor` show them.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tallymon_core::block::WriteCounts;
 use tallymon_core::flow::Absence;
-use tallymon_core::title::TitleIndex;
+use tallymon_core::title::{Language, TitleIndex};
 
 /// The health of one source and what it has cost in this process. A source is a built-in object, a provider
 /// library, or a program that publishes counters.
@@ -29,6 +30,9 @@ pub struct SourceStatus {
     pub health: Health,
     /// Why it is not healthy; empty when it is.
     pub reason: Cow<'static, str>,
+    /// The languages that it brings names in. Empty for a built-in object, whose names are known, and for what
+    /// has none.
+    pub languages: Arc<[Language]>,
 }
 
 /// The name of a source.
@@ -145,6 +149,7 @@ impl SourceStatus {
             restarts: None,
             health: Health::NotAsked,
             reason: Cow::Borrowed(""),
+            languages: Arc::default(),
         }
     }
 }

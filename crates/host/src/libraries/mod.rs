@@ -10,12 +10,13 @@ mod trial;
 mod wrap;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tallymon_core::block::{Objects, ObjectsWriter, definitions_only, with_state};
 use tallymon_core::flow::{RegisteredObjects, UnlistedService, ValueState};
 use tallymon_core::request::RequestKind;
-use tallymon_core::title::TitleIndex;
+use tallymon_core::title::{Language, TitleIndex};
 use tallymon_provider::library::check::check;
 use tallymon_provider::library::client::{self, Answered, Client, Function, Meant, Outcome};
 use tallymon_provider::library::event::{self, Event};
@@ -65,6 +66,8 @@ struct Library {
     /// What went wrong last, in words; `None` when all is well.
     trouble: Option<String>,
     counts: LibraryCounts,
+    /// The languages that its names are registered in.
+    languages: Arc<[Language]>,
 }
 
 #[derive(Debug)]
@@ -126,7 +129,10 @@ impl Libraries {
             });
         }
         close(&mut old, &self.log);
-        self.libraries.iter_mut().for_each(|library| library.check_place(&self.log));
+        for library in &mut self.libraries {
+            library.check_place(&self.log);
+            library.languages = installed.languages_of(library.scope, &library.service);
+        }
     }
 
     /// Sends a request to all its libraries.
@@ -330,6 +336,7 @@ impl Library {
             last: BTreeMap::new(),
             trouble: None,
             counts: LibraryCounts::default(),
+            languages: Arc::default(),
         }
     }
 
@@ -555,6 +562,7 @@ impl Library {
             trouble: self.trouble.clone(),
             objects: self.last.len(),
             counts: self.counts,
+            languages: Arc::clone(&self.languages),
         }
     }
 }

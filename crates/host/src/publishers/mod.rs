@@ -14,7 +14,7 @@
 mod report;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use tallymon_provider::shm::{
     CounterDefinition, DefinitionText, InstanceRef, ObjectDefinition, Publication, Published, Reader, is_own,
@@ -48,6 +48,8 @@ pub struct Publishers {
     objects: Vec<PublishedObject>,
     /// Which object each publication of the reader has at a position: an index of `objects`.
     positions: Vec<Vec<Option<usize>>>,
+    /// The languages of the names of each publication.
+    languages: Vec<Arc<[Language]>>,
     specs: Vec<ObjectSpec<'static>>,
     /// Objects whose instances are parents of instances of another object.
     parents: BTreeMap<TitleIndex, Vec<TitleIndex>>,
@@ -138,6 +140,7 @@ impl Publishers {
             names: None,
             objects: Vec::new(),
             positions: Vec::new(),
+            languages: Vec::new(),
             specs: Vec::new(),
             parents: BTreeMap::new(),
             started: false,
@@ -170,6 +173,7 @@ impl Publishers {
         let mut mergeable: HashMap<(u32, String), Vec<usize>> = HashMap::new();
         let contested = contested(self.reader.publications());
         self.positions.resize(self.reader.publications().len(), Vec::new());
+        self.languages = self.reader.publications().iter().map(report::languages).collect();
         let mut publications: Vec<(usize, &Publication)> =
             self.reader.publications().iter().enumerate().collect();
         publications.sort_by_key(|(_, publication)| class(publication.user()));
@@ -405,7 +409,7 @@ impl Provider for Publishers {
     }
 
     fn sources(&self) -> Vec<SourceStatus> {
-        report::sources(&self.reader, &self.troubles)
+        report::sources(&self.reader, &self.troubles, &self.languages)
     }
 
     fn findings(&mut self) -> Vec<Finding> {

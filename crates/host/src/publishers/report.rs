@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use tallymon_core::title::Language;
 use tallymon_core::visible::visible;
 use tallymon_provider::shm::{Publication, Reader, Refusal, RefusalReason, is_own};
 use tallymon_provider::{Finding, FindingState, Health, SourceName, SourceStatus};
@@ -46,9 +48,26 @@ impl Troubles {
 }
 
 /// Each program that publishes, and each file that should be read and is not, as a source.
-pub(super) fn sources(reader: &Reader, troubles: &Troubles) -> Vec<SourceStatus> {
-    let programs = reader.publications().iter().map(|publication| program(publication, troubles));
+/// `languages` has those of each program.
+pub(super) fn sources(
+    reader: &Reader,
+    troubles: &Troubles,
+    languages: &[Arc<[Language]>],
+) -> Vec<SourceStatus> {
+    let programs = reader.publications().iter().enumerate().map(|(nth, publication)| SourceStatus {
+        languages: languages.get(nth).cloned().unwrap_or_default(),
+        ..program(publication, troubles)
+    });
     programs.chain(refused(reader).map(file)).collect()
+}
+
+/// The languages in which a program names its objects and counters, by their codes.
+pub(super) fn languages(publication: &Publication) -> Arc<[Language]> {
+    let texts = publication.objects().iter().flat_map(|object| {
+        object.texts.iter().chain(object.counters.iter().flat_map(|counter| &counter.texts))
+    });
+    let named = texts.filter(|text| !text.name.is_empty()).map(|text| text.language);
+    named.collect::<BTreeSet<Language>>().into_iter().collect()
 }
 
 /// The lines about them: one about all, then one a program and file.

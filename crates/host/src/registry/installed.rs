@@ -1,6 +1,7 @@
 //! Everything that is installed now, in both registries.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use tallymon_core::title::{Language, Titles};
 
@@ -86,6 +87,24 @@ impl Installed {
     /// The languages that have texts.
     pub fn languages(&self) -> BTreeSet<Language> {
         self.system.languages().chain(self.user.languages()).collect()
+    }
+
+    /// The languages in which the names of a service are registered: English, and those that differ from it.
+    pub(crate) fn languages_of(&self, scope: Scope, service: &Service) -> Arc<[Language]> {
+        let contents = match scope {
+            Scope::System => &self.system,
+            Scope::User => &self.user,
+        };
+        let Some(range) = service.titles else { return Arc::default() };
+        let names = |language| {
+            let table = contents.table(language).into_iter().flatten();
+            table.filter(move |(index, _)| index.is_multiple_of(2) && range.contains(**index))
+        };
+        // A table of another language has the English names of what has no others.
+        let is_own = |language: &Language| {
+            *language == Language::ENGLISH || !names(*language).eq(names(Language::ENGLISH))
+        };
+        contents.languages().filter(is_own).filter(|language| names(*language).next().is_some()).collect()
     }
 
     /// The names and help texts in a language; English where it has none.

@@ -9,6 +9,7 @@
 mod neutral;
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tallymon_core::title::{HelpIndex, Language, TitleIndex, Titles};
@@ -26,6 +27,22 @@ const TABLES: &[(Language, &str)] = &[
 
 /// The languages in which Windows keeps the names of counters in English.
 const ENGLISH_NAMES: [Language; 2] = [Language::KOREAN, Language::JAPANESE];
+
+/// The languages that each index has a name in, English first; those of our tables.
+pub(crate) fn languages_of(index: TitleIndex) -> &'static [Language] {
+    static KNOWN: OnceLock<HashMap<TitleIndex, Vec<Language>>> = OnceLock::new();
+    let known = KNOWN.get_or_init(|| {
+        let mut known: HashMap<TitleIndex, Vec<Language>> = HashMap::new();
+        for (language, _) in TABLES {
+            // A damaged table is reported by whoever asks for its texts.
+            for (index, _) in table(*language).unwrap_or_default().names() {
+                known.entry(index).or_default().push(*language);
+            }
+        }
+        known
+    });
+    known.get(&index).map_or(&[], Vec::as_slice)
+}
 
 /// Names that objects had in NT 4 and Windows 2000.
 const OLD_OBJECTS: [(TitleIndex, &str); 3] =
