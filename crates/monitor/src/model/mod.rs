@@ -6,6 +6,7 @@
 mod alerts;
 pub mod causes;
 mod clear;
+mod collect_times;
 mod columns;
 mod compare;
 mod crossings;
@@ -39,6 +40,7 @@ mod tree;
 mod window;
 
 pub use alerts::{Alerts, Crossing, MOST_CROSSINGS};
+pub use collect_times::{CollectTimes, LogTimes, MOST_TIMES};
 pub use columns::{ColumnChoices, details_of, sort_by_use};
 pub use compare::Compared;
 pub use health::Health;

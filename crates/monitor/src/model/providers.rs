@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use tallymon::core::flow::Value;
+use tallymon::core::title::Language;
 use tallymon::{Health, Query};
 
 /// The path that a query collects for it, in English, so that logs have it too.
@@ -36,6 +37,13 @@ pub struct Provider {
     pub reason: String,
     /// Seconds that the last collection took.
     pub last: Option<f64>,
+    /// Half of the last collections took at most so many seconds, and 99 of 100, see
+    /// [`CollectTimes`](crate::model::CollectTimes).
+    pub median: Option<f64>,
+    /// See there.
+    pub p99: Option<f64>,
+    /// How many collections these are of.
+    pub times: usize,
     /// Average seconds of a collection between two samples.
     pub average: Option<f64>,
     /// Per cent of the time that its collections took.
@@ -48,6 +56,8 @@ pub struct Provider {
     pub late: Option<f64>,
     /// How often it was restarted.
     pub restarts: Option<f64>,
+    /// The languages that it brings names in.
+    pub languages: Option<Vec<Language>>,
 }
 
 impl Provider {
@@ -65,12 +75,16 @@ impl Provider {
             health: None,
             reason: String::new(),
             last: None,
+            median: None,
+            p99: None,
+            times: 0,
             average: None,
             share: None,
             collections: None,
             errors: None,
             late: None,
             restarts: None,
+            languages: None,
         }
     }
 
@@ -130,6 +144,11 @@ pub fn providers(query: &Query) -> Vec<Provider> {
             "Late Answers" => provider.late = number,
             "Restarts" => provider.restarts = number,
             "State" => provider.health = number.and_then(Health::of_number),
+            "Languages" => {
+                if let Value::Text(text) = shown {
+                    provider.languages = Some(text.split_whitespace().filter_map(Language::parse).collect());
+                }
+            }
             "State Reason" => {
                 if let Value::Text(text) = shown {
                     provider.reason = text.to_string();

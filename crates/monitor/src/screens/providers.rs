@@ -3,23 +3,29 @@
 //! Libraries of this machine can be enabled and disabled here, as with `tally provider`; a message reports
 //! missing rights.
 
+use std::time::Duration;
+
 use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tallymon::Health;
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::SourceError;
+use tallymon::core::flow::{SourceError, SourceErrorKind};
 use tallymon::registry::{Installed, Writer};
 use tallymon::sample::Tick as Sample;
+use tallymon::{Log, Query};
 
 use crate::keys::binding::{Command, Context};
 use crate::keys::lookup::{command, moved};
 use crate::keys::show::footer;
-use crate::model::{PROVIDERS_PATH, Provider, ProviderKind, format, objects, providers};
+use crate::model::{
+    CollectTimes, LogTimes, PROVIDERS_PATH, Provider, ProviderKind, format, objects, providers,
+};
 use crate::screens::screen::{Action, Layer, Screen, Tick};
 use crate::term::chart::Glyphs;
 use crate::term::frame::screen_frame;
 use crate::term::list::{self, Cell, Column};
+use crate::term::task::Task;
 use crate::term::theme::Theme;
 use crate::words::{Word, Words};
 use crate::workspace::feed::Feed;
@@ -35,6 +41,10 @@ pub(crate) struct Providers {
     /// The state is current, not that of a log, so that the user can act on it.
     is_now: bool,
     providers: Vec<Provider>,
+    /// How long their last collections took: those since the screen was opened, or all of a log.
+    times: CollectTimes,
+    /// Those of a log, while it is read for them.
+    reading: Option<Task<Result<CollectTimes, SourceError>>>,
     /// Name of the chosen provider: it stays chosen when the order changes.
     chosen: Option<String>,
     /// The chosen library is to be enabled or disabled, once the user confirms it.
@@ -52,11 +62,45 @@ impl Providers {
         is_now: bool,
     ) -> Result<Providers, SourceError> {
         let reports_health = feed.query.add(PROVIDERS_PATH).is_ok();
-        let (providers, unconfirmed, rows) = (Vec::new(), None, Vec::new());
-        let mut screen =
-            Providers { feed, host, reports_health, is_now, providers, chosen, unconfirmed, rows };
+        let mut screen = Providers {
+            feed,
+            host,
+            reports_health,
+            is_now,
+            providers: Vec::new(),
+            times: CollectTimes::default(),
+            reading: None,
+            chosen,
+            unconfirmed: None,
+            rows: Vec::new(),
+        };
         screen.begin()?;
         Ok(screen)
+    }
+
+    /// Reads a log for how long its collections took, on a thread.
+    fn read_times(&mut self, log: Log) {
+        let locale = self.feed.query.names().locale();
+        let work = move || {
+            let mut query = Query::new(Box::new(log.source()), locale)?;
+            query
+                .add(PROVIDERS_PATH)
+                .map_err(|error| SourceError::new(SourceErrorKind::BadData, error.to_string()))?;
+            query.collect()?;
+            LogTimes::of(&log, &query).read(&log, || true)
+        };
+        // Without a thread there are no percentiles, and everything else.
+        self.reading = if self.reports_health { Task::begin(work).ok() } else { None };
+    }
+
+    /// Takes the providers of the newest sample.
+    fn show(&mut self) {
+        self.providers = providers(&self.feed.query);
+        if self.feed.listener.is_some() {
+            self.times.note(&mut self.providers);
+        } else {
+            self.times.fill(&mut self.providers);
+        }
     }
 
     /// Requests the first sample; a log has it at once.
@@ -64,7 +108,7 @@ impl Providers {
         if !self.reports_health {
             self.providers = objects(&self.feed.query);
         } else if self.feed.begin()? {
-            self.providers = providers(&self.feed.query);
+            self.show();
         }
         self.choose_one();
         Ok(())
@@ -73,7 +117,7 @@ impl Providers {
     /// Shows the state of the providers: now, or at the time of the log.
     fn take(&mut self, sample: Option<&Sample>) -> Result<(), SourceError> {
         if self.reports_health && self.feed.take(sample)? {
-            self.providers = providers(&self.feed.query);
+            self.show();
             self.choose_one();
         }
         Ok(())
@@ -112,6 +156,8 @@ impl Providers {
             Column { title: words.get(Word::Errors), least: 6, right: true },
             Column { title: words.get(Word::Late), least: 6, right: true },
             Column { title: words.get(Word::Restarts), least: 6, right: true },
+            Column { title: "p50", least: 7, right: true },
+            Column { title: "p99", least: 7, right: true },
         ];
         let cells: Vec<Vec<Cell>> = self.providers.iter().map(|row| cells(row, words, theme)).collect();
         let at = self.at();
@@ -162,6 +208,8 @@ fn cells(row: &Provider, words: Words, theme: Theme) -> Vec<Cell> {
         count(row.errors),
         count(row.late),
         count(row.restarts),
+        (row.median.map_or_else(dash, format::seconds), theme.plain()),
+        (row.p99.map_or_else(dash, format::seconds), theme.plain()),
     ]
 }
 
@@ -177,6 +225,9 @@ fn details(row: &Provider, is_now: bool, words: Words, theme: Theme) -> Vec<Cell
         ProviderKind::BuiltIn if is_now => health.remedy(&row.reason),
         _ => "",
     };
+    let percentile = |name: &str, seconds: Option<f64>| {
+        Some(format!("{name} {} ({})", format::seconds(seconds?), whole(words, row.times as f64)))
+    };
     let numbers: Vec<String> = [
         (Word::Took, row.last.map(format::seconds)),
         (Word::Average, row.average.map(format::seconds)),
@@ -188,6 +239,13 @@ fn details(row: &Provider, is_now: bool, words: Words, theme: Theme) -> Vec<Cell
     ]
     .into_iter()
     .filter_map(|(word, text)| Some(format!("{} {}", words.get(word), text?)))
+    .chain([percentile("p50", row.median), percentile("p99", row.p99)].into_iter().flatten())
+    .chain(
+        row.languages
+            .iter()
+            .filter(|all| !all.is_empty())
+            .map(|all| all.iter().map(|language| language.name()).collect::<Vec<_>>().join(", ")),
+    )
     .collect();
     let between = theme.either(" · ", " . ");
     vec![
@@ -209,7 +267,12 @@ impl Providers {
         let name = workspace.hosts().into_iter().nth(host).unwrap_or_default();
         let is_now = workspace.replay.is_none();
         let chosen = if of_chosen { chosen_provider(workspace, host) } else { None };
-        workspace.feed(host).and_then(|feed| Providers::over(feed, name, chosen, is_now))
+        let log = workspace.log().and_then(|log| log.of_host(&name).or_else(|| Some(log.clone())));
+        let mut screen = workspace.feed(host).and_then(|feed| Providers::over(feed, name, chosen, is_now))?;
+        if let Some(log) = log {
+            screen.read_times(log);
+        }
+        Ok(screen)
     }
 }
 
@@ -297,6 +360,21 @@ impl Screen for Providers {
 
     fn awaits_sample(&self) -> bool {
         self.feed.is_priming()
+    }
+
+    fn poll(&mut self, patience: Duration) -> bool {
+        let Some(answer) = self.reading.as_ref().and_then(|reading| reading.wait(patience)) else {
+            return false;
+        };
+        self.reading = None;
+        // A log that can not be read says so when it is shown at another time.
+        self.times = answer.ok().and_then(Result::ok).unwrap_or_default();
+        self.times.fill(&mut self.providers);
+        true
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.reading.is_some()
     }
 
     fn draw(&mut self, buffer: &mut Buffer, area: Rect, workspace: &mut Workspace) {

@@ -28,6 +28,7 @@ const COUNTERS: &[CounterSpec] = &[
     CounterSpec::new(TitleIndex(990_016), RAW),
     CounterSpec::new(TitleIndex(990_018), RAW),
     CounterSpec { size: Some(256), ..CounterSpec::new(TitleIndex(990_020), CounterType::PERF_COUNTER_TEXT) },
+    CounterSpec { size: Some(64), ..CounterSpec::new(TitleIndex(990_022), CounterType::PERF_COUNTER_TEXT) },
 ];
 const OBJECT: ObjectSpec<'static> =
     ObjectSpec { status: true, ..ObjectSpec::new(TitleIndex(990_000), InstanceKind::Many, COUNTERS) };
@@ -78,6 +79,7 @@ impl Source for Told {
                     }
                 }
                 block.set_text(6, reason);
+                block.set_text(7, if name.starts_with("service") { "009 012" } else { "" });
             }
         }
         writer.finish().unwrap();
@@ -94,6 +96,7 @@ impl Source for Told {
             (990_016, "Restarts"),
             (990_018, "State"),
             (990_020, "State Reason"),
+            (990_022, "Languages"),
         ]))
     }
 
@@ -132,7 +135,7 @@ fn failed_providers_come_first_with_their_reasons() {
 fn a_small_screen_shows_all_data_of_the_chosen_provider() {
     let mut bench = told(Language::ENGLISH, None);
     let screen = check("providers-small", bench.resize(40, 12).run(1).types("D"));
-    has(&screen, &["service Gadgets", "failed", "it crashed", "Restarts 4"]);
+    has(&screen, &["service Gadgets", "failed", "it crashed", "Restarts 4", "p50 52 ms (1)", "English, Korean"]);
     for (name, language) in [("korean", Language::KOREAN), ("japanese", Language::JAPANESE)] {
         check(&format!("providers-{name}"), told(language, None).run(1).types("D"));
     }
@@ -198,9 +201,12 @@ fn a_library_is_disabled_and_enabled_after_a_question() {
 fn a_log_has_what_was_recorded_of_them_at_the_time_of_the_cursor() {
     let folder = Scratch::in_memory();
     let path = |counter: &str| format!("\"\\\\web01\\Tallymon Provider(Process)\\{counter}\"");
-    let mut text = format!("\"(PDH-CSV 4.0) (UTC)(0)\",{},{}\r\n", path("State"), path("Errors"));
-    for (second, state, errors) in [(0, 1, 0), (1, 1, 0), (2, 2, 7)] {
-        text += &format!("\"03/01/2026 09:40:0{second}.000\",\"{state}\",\"{errors}\"\r\n");
+    let names = ["State", "Errors", "Last Collection Nanoseconds", "Collections"].map(path);
+    let mut text = format!("\"(PDH-CSV 4.0) (UTC)(0)\",{}\r\n", names.join(","));
+    // The last collection is that of the record before.
+    for (second, state, errors, last, count) in [(0, 1, 0, 1, 1), (1, 1, 0, 3, 2), (2, 2, 7, 3, 2)] {
+        let values = [state, errors, last * 1_000_000, count].map(|value| format!("\"{value}\""));
+        text += &format!("\"03/01/2026 09:40:0{second}.000\",{}\r\n", values.join(","));
     }
     std::fs::write(folder.join("told.csv"), text).unwrap();
     let mut bench =
@@ -211,9 +217,14 @@ fn a_log_has_what_was_recorded_of_them_at_the_time_of_the_cursor() {
         screen.lines().find(|line| line.starts_with("│ Process")).unwrap_or(&screen).to_string()
     };
     has(&line(&mut bench), &["degraded", " 7 "]);
+    // How long collections took is of all of the log.
+    bench.settle();
+    has(&bench.screen(), &["p50 1.0 ms (2)", "p99 3.0 ms (2)"]);
     assert!(!bench.screen().contains("tally get"), "that would be of another time: {}", bench.screen());
     bench.key(KeyCode::Esc).key(KeyCode::Left).key(KeyCode::Left).types("D");
     has(&line(&mut bench), &["healthy", " 0 "]);
+    bench.settle();
+    has(&bench.screen(), &["p99 3.0 ms (2)"]);
     // Missing data stay missing, and nothing of this machine can be changed from a log.
     assert!(line(&mut bench).contains('–'), "{}", bench.screen());
     has(&bench.types("d").screen(), &["only libraries"]);
