@@ -141,6 +141,11 @@ impl SeriesInfo {
         }
     }
 
+    /// What somebody asked for to get it.
+    pub(crate) fn asked(&self) -> &str {
+        &self.asked
+    }
+
     /// Makes it that of a host which is not the first one of its log.
     pub(crate) fn add_host(&mut self, host: &str) {
         if !self.path.starts_with("\\\\") {

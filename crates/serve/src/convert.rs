@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use crate::chart::{Range, number};
 use crate::http::Refused;
 use crate::log_host::LogHost;
+use crate::one_file::OneFile;
 use crate::parameters::{Parameters, milliseconds};
 use crate::upload::{Temporary, Uploads};
 
@@ -61,13 +62,12 @@ pub(crate) fn convert(
     let select = Selection { counters, from: range.from.map(Into::into), to: range.to.map(Into::into) };
     let every = parameters.number("every")?.and_then(|every| u32::try_from(every).ok());
     let every = every.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
-    let path = log.file()?;
+    let files = log.files()?;
     let kept = Temporary::new(uploads, log.bytes())?;
     // The name of a file on this machine is nobody's business.
     let options =
         Options { format, select, every, strip_path: true, read: read.clone(), ..Options::default() };
-    relog(&[path.to_path_buf()], kept.path(), &options)
-        .map_err(|error| refused(&error, [log].into_iter()))?;
+    relog(&files, kept.path(), &options).map_err(|error| refused(&error, [log].into_iter()))?;
     let file = File::open(kept.path())
         .map_err(|error| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the new log: {error}")))?;
     let stem = Path::new(&log.name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -97,7 +97,7 @@ impl Converted {
 pub(crate) fn differences(
     logs: [&LogHost; 2],
     beside: &[Arc<LogHost>],
-    read: &ReadOptions,
+    (read, uploads): (&ReadOptions, &Arc<Uploads>),
     parameters: &Parameters,
 ) -> Result<Value, Refused> {
     let events = parameters.times("at")?;
@@ -110,9 +110,12 @@ pub(crate) fn differences(
         }
     };
     let top = usize::try_from(parameters.number("top")?.unwrap_or(USUAL).min(MOST)).unwrap_or_default();
-    let [first, second] = [logs[0].file()?, logs[1].file()?];
-    let others = beside.iter().map(|log| log.file()).collect::<Result<Vec<_>, _>>()?;
-    let found = compare_beside([first, second], &others, align, &Selection::default(), read);
+    let file = |log: &LogHost| OneFile::of(log.files()?, log.bytes(), uploads, read);
+    let [first, second] = [file(logs[0])?, file(logs[1])?];
+    let others = beside.iter().map(|log| file(log)).collect::<Result<Vec<_>, _>>()?;
+    let others: Vec<&Path> = others.iter().map(OneFile::path).collect();
+    let both = [first.path(), second.path()];
+    let found = compare_beside(both, &others, align, &Selection::default(), read);
     let known = || logs.into_iter().chain(beside.iter().map(|log| &**log));
     Ok(comparison(&found.map_err(|error| refused(&error, known()))?, logs, top))
 }
@@ -151,7 +154,7 @@ fn difference(one: &Difference) -> Value {
 fn refused<'l>(error: &LogError, logs: impl Iterator<Item = &'l LogHost>) -> Refused {
     let mut words = error.to_string();
     for log in logs {
-        if let Ok(path) = log.file() {
+        for path in log.files().unwrap_or_default() {
             words = words.replace(&*path.to_string_lossy(), &log.name);
         }
     }

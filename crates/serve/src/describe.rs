@@ -329,6 +329,15 @@ pub(crate) fn log(log: &Log, about: &mut Value) {
     about["interval"] = json!((steps > 0).then(|| seconds / steps as f64));
 }
 
+/// Adds the logs of a session that can not be read to what is wrong in it.
+pub(crate) fn unread(logs: &[String], about: &mut Value) {
+    about["damage"] = json!(about["damage"].as_u64().unwrap_or_default().saturating_add(logs.len() as u64));
+    if let Some(faults) = about["faults"].as_array_mut() {
+        faults.splice(0..0, logs.iter().map(|words| json!(visible(words))));
+        faults.truncate(MOST_FAULTS);
+    }
+}
+
 /// The clock of a log: its zone at the first record, and from when on it is how many minutes from UTC.
 pub(crate) fn clock(summary: &LogSummary) -> Value {
     let clock = &summary.clock;

@@ -78,11 +78,11 @@ impl Drop for Looking<'_> {
     }
 }
 
-/// What the built-in rules and the shapes of courses find in a log.
-pub(crate) fn analysis(log: PathBuf, options: &ReadOptions) -> Result<Analysis, Refused> {
+/// What the built-in rules and the shapes of courses find in the logs of one recording.
+pub(crate) fn analysis(logs: &[PathBuf], options: &ReadOptions) -> Result<Analysis, Refused> {
     let rules = RuleSet::built_in();
     let rules = rules.map_err(|error| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, error))?;
-    analyze(&[log], rules, &Selection::default(), options).map_err(Refused::bad_request)
+    analyze(logs, rules, &Selection::default(), options).map_err(Refused::bad_request)
 }
 
 /// The findings about a host, of one or more analyses; those that hurt most come first.

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Value, json};
 use tallymon::log::ReadOptions;
 
 use crate::http::Refused;
@@ -71,14 +70,15 @@ impl Hub {
         Ok((id, log))
     }
 
-    /// Shows a log of this machine; one that is shown already is read anew.
-    pub(crate) fn open(self: &Arc<Hub>, path: PathBuf) -> Result<Value, Refused> {
-        let is_known = |(_, log): &(&String, &Arc<LogHost>)| log.is_opened(&path);
+    /// Shows the logs of a session as one, the oldest first; those that are shown already are read anew. Returns
+    /// the name in addresses.
+    pub(crate) fn open(self: &Arc<Hub>, session: &str, paths: Vec<PathBuf>) -> Result<String, Refused> {
+        let is_known = |(_, log): &(&String, &Arc<LogHost>)| log.is_of_session(session);
         let known = self.logs().iter().find(is_known).map(|(id, log)| (id.clone(), Arc::clone(log)));
-        let log = LogHost::opened(&path);
+        let log = LogHost::of_session(session, paths);
         let (id, log) = match known {
             // Whoever asks again does not start another reading.
-            Some((id, log)) if log.is_opening() => return Ok(json!({ "id": id })),
+            Some((id, log)) if log.is_opening() => return Ok(id),
             Some((id, _)) => {
                 let log = Arc::new(log);
                 self.logs().insert(id.clone(), Arc::clone(&log));
@@ -93,7 +93,7 @@ impl Hub {
             let words = format!("there is no thread to read the log: {error}");
             return Err(Refused::new(hyper::StatusCode::SERVICE_UNAVAILABLE, words));
         }
-        Ok(json!({ "id": id }))
+        Ok(id)
     }
 
     /// A log by its name in addresses.

@@ -10,8 +10,9 @@
 //! | `connection`, `gate`, `login` | limits of connections; token, host and origin of requests; the password |
 //! | `route`, `parameters`, `http` | which address does what; its parameters; its answer |
 //! | `hub`, `machines`, `live`, `live_state` | what can be looked at: live machines with their history |
-//! | `log_host` | and logs |
+//! | `log_host`, `one_file` | and logs; those of a session are read as one |
 //! | `chart`, `decimate`, `statistics` | rows of a range, few enough to draw; statistics of all of them |
+//! | `crossings` | where values cross their thresholds, in all of a log or of the history |
 //! | `describe`, `stream`, `upload` | texts and the overview; new rows as they come; logs from the page |
 //! | `findings` | what `tally analyze` finds, as marks on the time axis |
 //! | `sessions`, `providers`, `events` | recording sessions, health of providers, the event log |
@@ -27,6 +28,7 @@ mod arrival;
 mod chart;
 mod connection;
 mod convert;
+mod crossings;
 mod decimate;
 mod describe;
 mod events;
@@ -41,6 +43,7 @@ mod log_host;
 mod login;
 mod machines;
 mod metrics;
+mod one_file;
 mod pack;
 mod page;
 mod parameters;

@@ -26,6 +26,7 @@ use tallymon_monitor::save::Past;
 use tokio::sync::watch;
 
 use crate::chart::{Chart, Range, SeriesInfo};
+use crate::crossings::Thresholds;
 use crate::findings::{self, Looks};
 use crate::http::Refused;
 use crate::live_state::{Demand, LiveRow, NewRows, State, overview_of, summary_of};
@@ -218,6 +219,13 @@ impl Live {
         Ok(self.state().chart(paths, range, language))
     }
 
+    /// When series of some paths crossed their thresholds.
+    pub(crate) fn alerts(&self, paths: &[&str], thresholds: &Thresholds) -> Result<Value, Refused> {
+        self.want(paths)?;
+        let (found, series) = self.state().crossings(paths, thresholds);
+        Ok(found.json(&series))
+    }
+
     /// The rows of some paths that are sampled already, which asks the source nothing; `None` unless all are.
     pub(crate) fn known_chart(&self, paths: &[&str], range: &Range, language: Language) -> Option<Chart> {
         let mut state = self.state();
@@ -330,7 +338,7 @@ impl Live {
             let file = std::fs::File::create_new(temporary.path()).map_err(failed)?;
             past.native(host, &utc, file).map_err(failed)?;
             drop(past);
-            analyses.push(findings::analysis(temporary.path().to_path_buf(), options)?);
+            analyses.push(findings::analysis(&[temporary.path().to_path_buf()], options)?);
         }
         Ok(looking.found(analyses, language))
     }

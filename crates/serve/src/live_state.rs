@@ -15,6 +15,7 @@ use tallymon_monitor::model::overview::{NetworkAddresses, Overview};
 use tallymon_monitor::model::{Health, HostSummary, Monitor, Series, Top, causes};
 
 use crate::chart::{Chart, Range, SeriesInfo};
+use crate::crossings::{Crossings, Thresholds};
 use crate::decimate::Decimator;
 use crate::http::Refused;
 use crate::providers::ProviderWatch;
@@ -366,6 +367,27 @@ impl State {
         let names = self.query.names().in_language(language);
         let series = series.into_iter().map(|series| SeriesInfo::of(series, &names)).collect();
         Chart { series, rows: rows.finish(), statistics, next: Some(next), times: None }
+    }
+
+    /// When series of some paths crossed their thresholds, in all of the history.
+    pub(crate) fn crossings(&self, paths: &[&str], thresholds: &Thresholds) -> (Crossings, Vec<SeriesInfo>) {
+        let (monitor, next, names) = (&self.monitor, self.monitor.next(), self.query.names());
+        let (mut series, mut infos, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for one in self.series_of(paths) {
+            let info = SeriesInfo::of(one, names);
+            if let Some(threshold) = thresholds.of_series(&info) {
+                series.push(one);
+                infos.push(info);
+                values.push(threshold);
+            }
+        }
+        let mut found = Crossings::new(values.into_iter());
+        for row in monitor.rows() {
+            let Some(time) = monitor.time(row) else { continue };
+            let value = |one: &&Series| one.at(next, row).and_then(Result::ok).unwrap_or(f64::NAN);
+            found.take(time, series.iter().map(value));
+        }
+        (found, infos)
     }
 }
 

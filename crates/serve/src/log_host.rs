@@ -1,32 +1,37 @@
 //! A log: read when somebody looks at it.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use tallymon::analyze::Analysis;
+use tallymon::core::flow::NoValue;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::core::visible::visible;
 use tallymon::log::info::info_of;
-use tallymon::log::{BytesRead, ReadOptions, Selection};
-use tallymon::{Definitions, Locale, Log, LogRow, Names, Reading, SourceInfo};
+use tallymon::log::{BytesRead, LogError, ReadOptions, Selection};
+use tallymon::{Definitions, Locale, Log, LogRow, Names, Query, Reading, SourceInfo};
 use tallymon_monitor::model::overview::Overview;
-use tallymon_monitor::model::{PROVIDERS_PATH, Top, TopGroup, causes};
+use tallymon_monitor::model::{CollectTimes, LogTimes, PROVIDERS_PATH, Top, TopGroup, causes};
 
 use crate::arrival::Arrival;
 use crate::chart::{Chart, Range, SeriesInfo};
+use crate::crossings::{Crossings, Thresholds};
 use crate::decimate::Decimator;
 use crate::describe;
 use crate::findings;
 use crate::host_queries::{HostQueries, query};
 use crate::http::Refused;
 use crate::live_state::{MOST_SERIES, watch_top};
+use crate::one_file::OneFile;
 use crate::parameters::milliseconds;
 use crate::providers::ProviderList;
 use crate::statistics::Statistics;
+use crate::upload::Uploads;
 
 /// How many rows before a time the overview shows.
 const OVERVIEW_ROWS: usize = 160;
@@ -40,11 +45,14 @@ const OVERVIEW_BUDGET: usize = 8 << 20;
 pub(crate) struct LogHost {
     /// What the user calls it.
     pub(crate) name: String,
-    path: PathBuf,
+    /// Its file; the logs of a session are several, which are read as one.
+    paths: Vec<PathBuf>,
     /// The file is ours, and is removed with this.
     is_upload: bool,
-    /// It was opened from the page, and can be closed there.
-    is_opened: bool,
+    /// The session whose logs they are, if it was opened from the page. It can be closed there.
+    session: Option<String>,
+    /// Logs of a session that can not be read, and why.
+    unread: Mutex<Vec<String>>,
     bytes: AtomicU64,
     read: BytesRead,
     state: Mutex<Stage>,
@@ -52,6 +60,8 @@ pub(crate) struct LogHost {
     arrival: Option<Arrival>,
     /// What was found in it, once somebody asked; one request at a time looks.
     found: Mutex<Option<Arc<Analysis>>>,
+    /// How long the collections of the providers of each host took, once somebody asked.
+    times: Mutex<HashMap<String, Arc<CollectTimes>>>,
     /// The log has one current time, which only one request may use.
     moment: Mutex<()>,
 }
@@ -70,16 +80,20 @@ enum Stage {
 const MOST_UNPACKED: u64 = 1 << 30;
 
 impl LogHost {
-    fn with(name: String, path: &Path, state: Stage) -> LogHost {
+    fn with(name: String, paths: Vec<PathBuf>, state: Stage) -> LogHost {
+        let bytes = paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|about| about.len());
+        let bytes = AtomicU64::new(bytes.fold(0, u64::saturating_add));
         LogHost {
             name,
-            path: path.to_path_buf(),
+            paths,
             is_upload: false,
-            is_opened: false,
-            bytes: AtomicU64::new(std::fs::metadata(path).map_or(0, |about| about.len())),
+            session: None,
+            unread: Mutex::default(),
+            bytes,
             read: BytesRead::default(),
             state: Mutex::new(state),
             arrival: None,
+            times: Mutex::default(),
             moment: Mutex::new(()),
             found: Mutex::default(),
         }
@@ -87,27 +101,30 @@ impl LogHost {
 
     /// A log that is still to be opened.
     pub(crate) fn new(path: &Path, name: String) -> LogHost {
-        LogHost::with(name, path, Stage::Opening)
+        LogHost::with(name, vec![path.to_path_buf()], Stage::Opening)
     }
 
     /// An uploaded log, or one on its way. Its file is removed with it.
     pub(crate) fn of_upload(path: &Path, name: String, arrival: Option<Arrival>) -> LogHost {
-        let mut log = LogHost::with(name, path, Stage::Opening);
+        let mut log = LogHost::new(path, name);
         (log.is_upload, log.arrival) = (true, arrival);
         log
     }
 
-    /// A log of this machine that the page opens.
-    pub(crate) fn opened(path: &Path) -> LogHost {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mut log = LogHost::new(path, name);
-        log.is_opened = true;
+    /// The logs of a session, oldest first, which the page opens.
+    pub(crate) fn of_session(session: &str, paths: Vec<PathBuf>) -> LogHost {
+        let name = match paths.as_slice() {
+            [path] => path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            all => format!("{session} ({})", all.len()),
+        };
+        let mut log = LogHost::with(name, paths, Stage::Opening);
+        log.session = Some(session.to_owned());
         log
     }
 
-    /// Whether it is that of a path, opened from the page.
-    pub(crate) fn is_opened(&self, path: &Path) -> bool {
-        self.is_opened && self.path == path
+    /// Whether it has the logs of a session, opened from the page.
+    pub(crate) fn is_of_session(&self, session: &str) -> bool {
+        self.session.as_deref() == Some(session)
     }
 
     /// Whether it is being read.
@@ -117,13 +134,13 @@ impl LogHost {
 
     /// Whether the page may close it.
     pub(crate) fn is_closable(&self) -> bool {
-        self.is_upload || self.is_opened
+        self.is_upload || self.session.is_some()
     }
 
     /// A log that is open already.
     pub(crate) fn of_log(log: Log) -> LogHost {
         let path = log.path().to_path_buf();
-        LogHost::with(String::new(), &path, Stage::Ready(log))
+        LogHost::with(String::new(), vec![path], Stage::Ready(log))
     }
 
     /// Reads the log once, for what is in it. Everything else waits until then, and says so.
@@ -132,12 +149,39 @@ impl LogHost {
         if self.is_upload {
             options.most_unpacked = Some(MOST_UNPACKED);
         }
-        let state = match Log::open(&self.path, &options) {
+        let opened =
+            Log::open_all(&self.paths, &options).or_else(|error| self.open_readable(error, &options));
+        let state = match opened {
             Ok(log) => Stage::Ready(log),
-            // The path of an upload says nothing to the user.
-            Err(error) => Stage::Failed(error.to_string().replace(&*self.path.to_string_lossy(), &self.name)),
+            Err(error) => Stage::Failed(self.without_paths(error.to_string())),
         };
         *self.state() = state;
+    }
+
+    /// Those of several logs that can be read. A ring may have removed its oldest one meanwhile, and one that has
+    /// just begun has no record yet.
+    fn open_readable(&self, error: LogError, options: &ReadOptions) -> Result<Log, LogError> {
+        if self.paths.len() < 2 {
+            return Err(error);
+        }
+        let (mut readable, mut unread) = (Vec::new(), Vec::new());
+        for path in &self.paths {
+            match Log::open(path, options) {
+                Ok(_) => readable.push(path),
+                Err(why) if path.exists() => unread.push(why.to_string()),
+                Err(_) => {}
+            }
+        }
+        *self.unread.lock().unwrap_or_else(PoisonError::into_inner) = unread;
+        if readable.is_empty() { Err(error) } else { Log::open_all(&readable, options) }
+    }
+
+    /// Words with the name of the log in place of its path, which says nothing of an upload.
+    fn without_paths(&self, words: String) -> String {
+        match self.paths.as_slice() {
+            [path] => words.replace(&*path.to_string_lossy(), &self.name),
+            _ => words,
+        }
     }
 
     /// Says how much of an upload has come.
@@ -162,7 +206,7 @@ impl LogHost {
         let Some(arrival) = &self.arrival else { return };
         arrival.read_once(|| {
             let options = ReadOptions { most_unpacked: Some(MOST_UNPACKED), ..options.clone() };
-            let opened = Log::open_while(&self.path, &options, || arrival.goes_on());
+            let opened = Log::open_all_while(&self.paths, &options, || arrival.goes_on());
             let mut state = self.state();
             if let (Ok(Some(log)), Stage::Opening | Stage::Part(_)) = (opened, &*state)
                 && arrival.goes_on()
@@ -204,10 +248,10 @@ impl LogHost {
         }
     }
 
-    /// Its file, once it is open.
-    pub(crate) fn file(&self) -> Result<&Path, Refused> {
-        self.whole(None)?;
-        Ok(&self.path)
+    /// Its files, once they are open.
+    pub(crate) fn files(&self) -> Result<Vec<PathBuf>, Refused> {
+        let log = self.whole(None)?;
+        Ok(log.parts().iter().map(|part| part.path().to_path_buf()).collect())
     }
 
     /// As [`LogHost::log`], but not of a log that is still on its way.
@@ -231,7 +275,7 @@ impl LogHost {
         let analysis = match &*found {
             Some(found) => Arc::clone(found),
             None => {
-                let made = findings::analysis(self.path.clone(), options);
+                let made = findings::analysis(&self.files()?, options);
                 let made = Arc::new(made.map_err(|refused| self.named(refused))?);
                 *found = Some(Arc::clone(&made));
                 made
@@ -251,9 +295,9 @@ impl LogHost {
     }
 
     /// Its gaps, and where counters began anew. The log is read for it.
-    pub(crate) fn gaps(&self, options: &ReadOptions) -> Result<Value, Refused> {
-        self.whole(None)?;
-        let info = info_of(&self.path, &Selection::default(), options);
+    pub(crate) fn gaps(&self, uploads: &Arc<Uploads>, options: &ReadOptions) -> Result<Value, Refused> {
+        let file = OneFile::of(self.files()?, self.bytes(), uploads, options)?;
+        let info = info_of(file.path(), &Selection::default(), options);
         let info = info.map_err(|error| self.named(Refused::bad_request(error)))?;
         let gaps =
             info.gaps.iter().map(|gap| json!({ "time": milliseconds(gap.after), "seconds": gap.seconds }));
@@ -269,7 +313,7 @@ impl LogHost {
 
     /// An error with the name of the log instead of a path, which says nothing of an upload.
     fn named(&self, refused: Refused) -> Refused {
-        Refused { words: refused.words.replace(&*self.path.to_string_lossy(), &self.name), ..refused }
+        Refused { words: self.without_paths(refused.words), ..refused }
     }
 
     /// What it is, as JSON.
@@ -296,6 +340,8 @@ impl LogHost {
         }
         if let Stage::Part(log) | Stage::Ready(log) = &state {
             describe::log(log, &mut about);
+            let unread = self.unread.lock().unwrap_or_else(PoisonError::into_inner);
+            describe::unread(&unread, &mut about);
         }
         about
     }
@@ -353,17 +399,40 @@ impl LogHost {
             }
             let (first, last) = times.unwrap_or((time, time));
             times = Some((first.min(time), last.max(time)));
-            let value = |value: &Result<tallymon::core::flow::Value, _>| {
-                value.as_ref().ok().and_then(tallymon::core::flow::Value::as_f64).unwrap_or(f64::NAN)
-            };
             for (known, one) in statistics.iter_mut().zip(row.values) {
-                known.push(time, value(one));
+                known.push(time, number_of(one));
             }
-            rows.push(time, row.values.iter().map(value));
+            rows.push(time, row.values.iter().map(number_of));
             is_wanted()
         };
         log.read_from(&columns, from, is_wanted, each)?;
         Ok(Chart { series, rows: rows.finish(), statistics, next: None, times })
+    }
+
+    /// When some counters crossed their thresholds, in all of the log.
+    pub(crate) fn alerts(
+        &self,
+        host: Option<&str>,
+        paths: &[&str],
+        thresholds: &Thresholds,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<Value, Refused> {
+        let log = self.log(host)?;
+        let (series, columns) = self.columns(&log, paths, Language::ENGLISH)?;
+        let watched = series.into_iter().zip(columns);
+        let watched = watched.filter_map(|(one, column)| Some((thresholds.of_series(&one)?, one, column)));
+        let (mut values, mut series, mut columns) = (Vec::new(), Vec::new(), Vec::new());
+        for (value, one, column) in watched {
+            values.push(value);
+            series.push(one);
+            columns.push(column);
+        }
+        let mut found = Crossings::new(values.into_iter());
+        log.read_from(&columns, log.summary().first, is_wanted, |time, row| {
+            found.take(time, row.values.iter().map(number_of));
+            is_wanted()
+        })?;
+        Ok(found.json(&series))
     }
 
     /// The paths that the log has, and for the others the reason. Without one that it has, the first reason
@@ -457,13 +526,14 @@ impl LogHost {
         Ok((readings, query.info()))
     }
 
-    /// The providers at a time, or at the end.
+    /// The providers at a time, or at the end, and how long their collections took in all of the log.
     pub(crate) fn providers(
         &self,
         host: Option<&str>,
         time: Option<FileTime>,
+        is_wanted: &dyn Fn() -> bool,
     ) -> Result<ProviderList, Refused> {
-        let _moment = self.moment();
+        let moment = self.moment();
         let log = self.log(host)?;
         log.set_time(time.unwrap_or(log.summary().last));
         let mut query = query(&log, Language::ENGLISH)?;
@@ -471,7 +541,30 @@ impl LogHost {
         if reports_health {
             query.collect()?;
         }
-        Ok(ProviderList::of(&query, reports_health))
+        drop(moment);
+        let times = if reports_health { self.times(&log, &query, is_wanted)? } else { Arc::default() };
+        Ok(ProviderList::of(&query, reports_health, &times))
+    }
+
+    /// How long the collections of each provider took. The log is read for it once, when all of it is there.
+    fn times(
+        &self,
+        log: &Log,
+        query: &Query,
+        is_wanted: &dyn Fn() -> bool,
+    ) -> Result<Arc<CollectTimes>, Refused> {
+        if self.is_opening() {
+            return Ok(Arc::default());
+        }
+        let mut known = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.get(log.host()) {
+            return Ok(Arc::clone(found));
+        }
+        let found = Arc::new(LogTimes::of(log, query).read(log, is_wanted)?);
+        if is_wanted() {
+            known.insert(log.host().to_owned(), Arc::clone(&found));
+        }
+        Ok(found)
     }
 
     /// The overview at a time.
@@ -572,7 +665,12 @@ impl Drop for LogHost {
     fn drop(&mut self) {
         if self.is_upload {
             // The folder of uploads is removed at the end anyway.
-            let _ = std::fs::remove_file(&self.path);
+            self.paths.iter().for_each(|path| drop(std::fs::remove_file(path)));
         }
     }
+}
+
+/// The number of a value of a log; NaN if it is none.
+fn number_of(value: &Result<tallymon::core::flow::Value, NoValue>) -> f64 {
+    value.as_ref().ok().and_then(tallymon::core::flow::Value::as_f64).unwrap_or(f64::NAN)
 }

@@ -9,7 +9,7 @@ use tallymon::core::visible::visible;
 use tallymon::registry::{RegistryError, Roots, Writer};
 use tallymon::sample::{Listener, Tick};
 use tallymon::{Health, Query, SourceInfo};
-use tallymon_monitor::model::{PROVIDERS_PATH, Provider, ProviderKind, objects, providers};
+use tallymon_monitor::model::{CollectTimes, PROVIDERS_PATH, Provider, ProviderKind, objects, providers};
 
 use crate::chart::number;
 use crate::http::Refused;
@@ -27,6 +27,8 @@ pub(crate) struct ProviderWatch {
     /// The source has an object with provider data.
     reports_health: bool,
     asked: Option<Instant>,
+    /// How long the collections took that were seen while somebody looked.
+    times: CollectTimes,
 }
 
 impl ProviderWatch {
@@ -34,7 +36,8 @@ impl ProviderWatch {
         let nothing = Query::over(info.clone());
         let mut query = Query::over(info);
         let reports_health = query.add(PROVIDERS_PATH).is_ok();
-        ProviderWatch { query, listener, nothing, reports_health, asked: None }
+        let times = CollectTimes::default();
+        ProviderWatch { query, listener, nothing, reports_health, asked: None, times }
     }
 
     /// Uses objects that were read anew.
@@ -54,13 +57,16 @@ impl ProviderWatch {
             self.listener.want(self.query.request());
             self.listener.prime();
         }
-        ProviderList::of(&self.query, self.reports_health)
+        ProviderList::of(&self.query, self.reports_health, &self.times)
     }
 
     /// Takes a sample, if it is for this.
     pub(crate) fn take(&mut self, tick: &Tick) {
         if let Some(Ok(snapshot)) = tick.of(&self.listener) {
             self.query.accept(snapshot.clone());
+            if self.reports_health {
+                self.times.note(&mut providers(&self.query));
+            }
         }
         if self.asked.is_some_and(|asked| asked.elapsed() > FORGOTTEN) {
             self.asked = None;
@@ -80,9 +86,10 @@ pub(crate) struct ProviderList {
 }
 
 impl ProviderList {
-    /// The providers that a query over [`PROVIDERS_PATH`] has collected.
-    pub(crate) fn of(query: &Query, reports_health: bool) -> ProviderList {
-        let rows = if reports_health { providers(query) } else { objects(query) };
+    /// The providers that a query over [`PROVIDERS_PATH`] has collected, with the percentiles of their times.
+    pub(crate) fn of(query: &Query, reports_health: bool, times: &CollectTimes) -> ProviderList {
+        let mut rows = if reports_health { providers(query) } else { objects(query) };
+        times.fill(&mut rows);
         ProviderList { reports_health, is_pending: reports_health && query.snapshot().is_none(), rows }
     }
 
@@ -105,6 +112,10 @@ impl ProviderList {
                 "name": visible(&row.name), "title": visible(title), "service": row.service().map(visible),
                 "kind": kind(row.kind), "state": state(row),
                 "reason": visible(&row.reason), "remedy": remedy, "last": row.last.map(number),
+                "p50": row.median.map(number), "p99": row.p99.map(number), "times": row.times,
+                "languages": row.languages.as_ref().map(|all| {
+                    all.iter().map(ToString::to_string).collect::<Vec<_>>()
+                }),
                 "average": row.average.map(number), "share": row.share.map(number),
                 "collections": row.collections, "errors": row.errors, "late": row.late,
                 "restarts": row.restarts,

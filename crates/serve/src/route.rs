@@ -23,6 +23,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use crate::chart::{Range, paths};
 use crate::convert;
+use crate::crossings::Thresholds;
 use crate::describe;
 use crate::events;
 use crate::gate::{Gate, Refusal};
@@ -339,7 +340,7 @@ impl Service {
         let parameters = Parameters::of(request.uri())?;
         let (hub, roots) = (Arc::clone(&self.hub), self.local.events.clone());
         let work = move |_: &Wanted| match action {
-            Action::Open => hub.open(access.newest_log(&parameters)?),
+            Action::Open => access.open_logs(&hub, &parameters),
             Action::Enable => providers::enable(roots.as_ref(), &parameters),
             _ => access.act(action, &parameters),
         };
@@ -445,6 +446,8 @@ impl Service {
             "/api/v1/findings" if self.hub.live(parameters.text("host")).is_ok() => &self.looks,
             "/api/v1/findings" => &self.analyses,
             "/api/v1/compare" | "/api/v1/gaps" => &self.conversions,
+            // All of a log is read for them.
+            "/api/v1/alerts" if self.hub.live(parameters.text("host")).is_err() => &self.conversions,
             _ => &self.work,
         };
         let service = Arc::clone(self);
@@ -497,6 +500,15 @@ impl Service {
                 self.look_through(name, parameters, &while_wanted(self.hub.options(), wanted))
             }
             "/api/v1/rows" => self.rows(parameters),
+            "/api/v1/alerts" => {
+                let (paths, thresholds) = (paths(parameters)?, Thresholds::of(parameters)?);
+                match host()? {
+                    Host::Live(live) => live.alerts(&paths, &thresholds),
+                    Host::Log(log, part) => {
+                        log.alerts(part.as_deref(), &paths, &thresholds, &|| wanted.is_wanted())
+                    }
+                }
+            }
             "/api/v1/sessions" => self.sessions()?.list(),
             "/api/v1/providers" => match host()? {
                 Host::Live(live) => {
@@ -506,7 +518,8 @@ impl Service {
                     Ok(found)
                 }
                 Host::Log(log, part) => {
-                    let found = log.providers(part.as_deref(), parameters.time("time")?)?;
+                    let found =
+                        log.providers(part.as_deref(), parameters.time("time")?, &|| wanted.is_wanted())?;
                     Ok(found.json(&log.info(part.as_deref(), language)?, false))
                 }
             },
@@ -550,13 +563,13 @@ impl Service {
                 Host::Live(live) => live.findings(&self.uploads, options, parameters.language()),
                 Host::Log(log, part) => log.findings(part.as_deref(), options, parameters.language()),
             },
-            "/api/v1/gaps" => self.hub.log(parameters.needed("host")?)?.gaps(options),
+            "/api/v1/gaps" => self.hub.log(parameters.needed("host")?)?.gaps(&self.uploads, options),
             _ => {
                 let (first, second) = (parameters.needed("first")?, parameters.needed("second")?);
                 let logs = [self.hub.log(first)?, self.hub.log(second)?];
                 let beside: Vec<_> =
                     parameters.all("beside").map(|id| self.hub.log(id)).collect::<Result<_, _>>()?;
-                convert::differences([&logs[0], &logs[1]], &beside, options, parameters)
+                convert::differences([&logs[0], &logs[1]], &beside, (options, &self.uploads), parameters)
             }
         }
     }

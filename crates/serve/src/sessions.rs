@@ -3,7 +3,6 @@
 //! The page can not make a session that runs a command, posts to an address, or chooses its folder: whoever
 //! has the token could then do whatever the user can.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use hyper::StatusCode;
@@ -15,11 +14,25 @@ use tallymon_monitor::sessions::{Estimate, NewSession, Session, SessionState, Se
 
 use crate::chart::{number, paths};
 use crate::http::Refused;
+use crate::hub::Hub;
 use crate::parameters::{Parameters, milliseconds};
 
 /// What a new session may have from a page.
-const KNOWN: [&str; 10] =
-    ["name", "path", "interval", "format", "begin", "end", "duration", "rotate", "segments", "maxSize"];
+const KNOWN: [&str; 11] = [
+    "name",
+    "path",
+    "interval",
+    "format",
+    "begin",
+    "end",
+    "duration",
+    "rotateTime",
+    "rotateSize",
+    "segments",
+    "maxSize",
+];
+/// The most logs of a session that are shown as one, the newest ones: each is an open file.
+const MOST_LOGS: usize = 200;
 /// The name of a session whose size is estimated, and which is not made.
 const ESTIMATE_NAME: &str = "estimate";
 
@@ -68,13 +81,19 @@ impl SessionAccess {
         Ok(())
     }
 
-    /// The newest log of a session, with all that was recorded up to now.
-    pub(crate) fn newest_log(&self, parameters: &Parameters) -> Result<PathBuf, Refused> {
+    /// Shows the logs of a session, with all that was recorded up to now.
+    pub(crate) fn open_logs(&self, hub: &Arc<Hub>, parameters: &Parameters) -> Result<Value, Refused> {
         let name = session_name(parameters)?;
         let logs = self.sessions.logs(name);
-        let logs = logs.map_err(|words| Refused::new(StatusCode::CONFLICT, visible(&words)))?;
-        let newest = logs.into_iter().next_back();
-        newest.ok_or_else(|| Refused::new(StatusCode::CONFLICT, format!("session {name:?} has no log yet")))
+        let mut logs = logs.map_err(|words| Refused::new(StatusCode::CONFLICT, visible(&words)))?;
+        let all = logs.len();
+        if all == 0 {
+            return Err(Refused::new(StatusCode::CONFLICT, format!("session {name:?} has no log yet")));
+        }
+        let shown = logs.split_off(all.saturating_sub(MOST_LOGS));
+        let count = shown.len();
+        let id = hub.open(name, shown)?;
+        Ok(json!({ "id": id, "logs": count, "all": all }))
     }
 
     /// Changes a session, or makes one; what to say about it, and all sessions. It may take seconds.
@@ -122,7 +141,7 @@ pub(crate) enum Action {
     Estimate,
     /// Its logs stay.
     Delete,
-    /// Shows its newest log.
+    /// Shows its logs.
     Open,
     /// Enables or disables the library of a provider.
     Enable,
@@ -152,10 +171,6 @@ fn new_session(name: &str, parameters: &Parameters) -> Result<NewSession, Refuse
     }
     let text = |name| parameters.text(name).unwrap_or_default().to_owned();
     let time = |name| Ok::<_, Refused>(parameters.time(name)?.map(utc).unwrap_or_default());
-    // Sizes end with a unit of their own: `100M` is one, and `100m` a time.
-    let rotate = text("rotate");
-    let is_size = rotate.ends_with(['K', 'M', 'G', 'B', 'b']);
-    let (rotate_size, rotate_time) = if is_size { (rotate, String::new()) } else { (String::new(), rotate) };
     Ok(NewSession {
         name: name.to_owned(),
         counters: paths(parameters)?.into_iter().map(str::to_owned).collect(),
@@ -164,8 +179,8 @@ fn new_session(name: &str, parameters: &Parameters) -> Result<NewSession, Refuse
         begin: time("begin")?,
         end: time("end")?,
         duration: text("duration"),
-        rotate_size,
-        rotate_time,
+        rotate_size: text("rotateSize"),
+        rotate_time: text("rotateTime"),
         segments: text("segments"),
         max_size: text("maxSize"),
         ..NewSession::default()

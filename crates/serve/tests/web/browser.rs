@@ -13,6 +13,7 @@ use crate::answers::log;
 use crate::client::Running;
 use crate::machine::{Kept, machine};
 use crate::profiles::{longer_profile, profile};
+use crate::session_logs::segment;
 
 /// Looks with Chromium.
 fn look(arguments: &[&OsStr], last: &str) {
@@ -22,6 +23,11 @@ fn look(arguments: &[&OsStr], last: &str) {
 /// Looks with Firefox.
 fn look_with_firefox(arguments: &[&OsStr], last: &str) {
     look_with(("firefox.mjs", "firefox-esr", "FIREFOX"), arguments, last);
+}
+
+/// Holds back answers with Chromium.
+fn look_at_races(arguments: &[&OsStr], last: &str) {
+    look_with(("races.mjs", "chromium", "CHROMIUM"), arguments, last);
 }
 
 /// Runs a script with these arguments; it must have looked at a screen without finding a fault.
@@ -116,6 +122,23 @@ fn every_screen_in_a_browser() {
     let all = [server.first.as_ref(), shots.as_ref(), log.as_ref()].into_iter();
     let all: Vec<&OsStr> = all.chain(archives.iter().map(AsRef::as_ref)).collect();
     look(&all, "phone");
+}
+
+/// Answers that come after somebody has moved on, clicks that come twice, logs that are closed while they are
+/// shown, and a server that is gone for a while.
+#[test]
+fn what_comes_late_changes_nothing_else() {
+    let scratch = Scratch::new();
+    let usual = vec![r"\Processor(_Total)\% Processor Time".into(), r"\Memory\Available MBytes".into()];
+    let interval = std::time::Duration::from_millis(500);
+    let kept = Kept::new();
+    (1..=3).for_each(|number| drop(segment(&scratch, number)));
+    kept.put_in(&scratch.join("ring"));
+    let machine = machine(&kept, &scratch, true, &[]);
+    let options = tallymon_serve::Options { usual, interval, uploads: 64 << 20, ..machine };
+    let server = Running::with(options);
+    let (shots, log, profile) = (scratch.join("shots"), log(&scratch), profile(&scratch));
+    look_at_races(&[server.first.as_ref(), shots.as_ref(), log.as_ref(), profile.as_ref()], "back");
 }
 
 #[test]

@@ -84,6 +84,10 @@ fn every_answer_is_as_described() {
             "/api/v1/providers" => &["", "host=log1&lang=ja"],
             "/api/v1/events" => &["", "filter=night&level=error&last=3"],
             "/api/v1/gaps" => &["host=log1"],
+            "/api/v1/alerts" => &[
+                "path=%5CMemory%5CAvailable%20Bytes&alert=1+%5CMemory%5CAvailable%20Bytes",
+                "host=log1&path=%5CSystem%5CProcesses&alert=7+%5CSystem%5CProcesses",
+            ],
             "/api/v1/compare" => &["first=log1&second=log1&align=clock"],
             "/api/v1/profile" | "/api/v1/profile/busiest" => &["id=file1"],
             "/api/v1/profile/differences" => &["before=file1&after=file1"],

@@ -68,6 +68,13 @@ impl Kept {
         Arc::new(Kept(Mutex::new(vec![disk, night]), Mutex::default()))
     }
 
+    /// The logs of `night` are all files of a folder.
+    pub(crate) fn put_in(&self, folder: &std::path::Path) {
+        let mut sessions = self.0.lock().unwrap();
+        let night = sessions.iter_mut().find(|session| session.name == "night").unwrap();
+        night.folder = folder.to_path_buf();
+    }
+
     fn done(&self) -> Vec<String> {
         self.1.lock().unwrap().clone()
     }
@@ -118,9 +125,15 @@ impl Sessions for Kept {
 
     fn logs(&self, name: &str) -> Result<Vec<PathBuf>, String> {
         let sessions = self.0.lock().unwrap();
-        let log =
-            sessions.iter().find(|session| session.name == name).and_then(|session| session.log.clone());
-        Ok(log.into_iter().filter(|log| log.exists()).collect())
+        let Some(session) = sessions.iter().find(|session| session.name == name) else {
+            return Ok(Vec::new());
+        };
+        if let Ok(folder) = session.folder.read_dir() {
+            let mut logs: Vec<PathBuf> = folder.map(|file| file.unwrap().path()).collect();
+            logs.sort();
+            return Ok(logs);
+        }
+        Ok(session.log.iter().filter(|log| log.exists()).cloned().collect())
     }
 }
 
@@ -188,6 +201,9 @@ fn providers_have_their_state_and_their_cost() {
         (&"Память".into(), &"builtIn".into(), &json!(0.0))
     );
     assert!(memory["last"].as_f64().unwrap() > 0.0 && memory["collections"].as_f64().unwrap() >= 1.0);
+    let [p50, p99] = ["p50", "p99"].map(|name| memory[name].as_f64().unwrap());
+    assert!(0.0 < p50 && p50 <= p99 && memory["times"].as_u64().unwrap() >= 1, "{memory}");
+    assert_eq!(memory["languages"], json!(["009", "012", "011", "019"]));
     // The one that the terminal would show first is first here.
     let states: Vec<_> = all.iter().map(|one| one["state"].as_str().unwrap_or_default()).collect();
     let rank = |state: &str| {
@@ -248,7 +264,7 @@ fn allowed_control_starts_stops_and_makes_sessions() {
     assert_eq!((status, &all["sessions"][1]["state"]), (200, &"recording".into()));
     let (status, all) = post(
         "/api/v1/sessions?name=new&path=%5CSystem%5CProcesses&path=%5CMemory%5C*&interval=2s&format=blg\
-         &duration=8h&begin=1772323200000&end=1772409600500&rotate=1h&segments=24&maxSize=2G",
+         &duration=8h&begin=1772323200000&end=1772409600500&rotateTime=1h&rotateSize=100M&segments=24&maxSize=2G",
     );
     assert_eq!((status, &all["said"]), (200, &"1 of 2 counters is not here yet".into()));
     assert_eq!(all["sessions"][2]["counters"], json!([r"\System\Processes", r"\Memory\*"]));
@@ -261,6 +277,7 @@ fn allowed_control_starts_stops_and_makes_sessions() {
         end: "2026-03-02T00:00:00Z".into(),
         duration: "8h".into(),
         rotate_time: "1h".into(),
+        rotate_size: "100M".into(),
         segments: "24".into(),
         max_size: "2G".into(),
         ..NewSession::default()
@@ -272,10 +289,12 @@ fn allowed_control_starts_stops_and_makes_sessions() {
     // How much it would write is known before, and nothing is made for it.
     let asked = "/api/v1/sessions/estimate?path=%5CSystem%5CProcesses";
     assert_eq!(post(asked), (200, json!({ "bytesAnHour": 73_000.0, "mostBytes": null })));
-    let (_, estimate) = post(&format!("{asked}&interval=1s&duration=24h&rotate=100M"));
+    let (_, estimate) = post(&format!("{asked}&interval=1s&duration=24h&rotateSize=100M"));
     assert_eq!(estimate["mostBytes"], json!(1_752_000.0));
     assert_eq!(post(&format!("{asked}&interval=0")).0, 409);
     assert_eq!(post(&format!("{asked}&begin=soon")).0, 400);
+    // What a size is and what a time is no letter decides.
+    assert_eq!(post(&format!("{asked}&rotate=100M")).0, 400);
     assert_eq!(kept.done().len(), 3);
     // What goes wrong is said in words.
     let (status, error) = post("/api/v1/sessions/start?name=nobody");
@@ -296,7 +315,10 @@ fn the_log_of_a_session_is_shown_and_a_session_is_deleted() {
     };
     for _ in 0..2 {
         // A session that goes on is read anew, and is one log still.
-        assert_eq!(post(&server, "/api/v1/sessions/open?name=night"), (200, json!({ "id": "log1" })));
+        assert_eq!(
+            post(&server, "/api/v1/sessions/open?name=night"),
+            (200, json!({ "id": "log1", "logs": 1, "all": 1 }))
+        );
         let hosts = server.wait("/api/v1/hosts", |hosts| hosts[1]["state"] == "ready");
         assert_eq!((&hosts[1]["name"], &hosts[1]["closable"]), (&"day.csv".into(), &true.into()));
         assert_eq!(hosts.as_array().unwrap().len(), 2);

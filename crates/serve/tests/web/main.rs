@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that fails is to panic")]
 
+mod alerts;
 mod answers;
 mod attack;
 mod browser;
@@ -12,3 +13,4 @@ mod findings;
 mod machine;
 mod metrics;
 mod profiles;
+mod session_logs;
