@@ -172,9 +172,26 @@ async function lookAtServer() {
     await there("table.legend tbody tr");
     await look("log");
   }
+  // All percentiles and languages of the providers.
+  await type("6");
+  await until(`/µs|ms/.test([...document.querySelectorAll("main tbody tr")].find((row) => row.innerText.startsWith("Memory"))?.cells[4].innerText)`, "the 99th percentile of Memory");
+  if (!await evaluate(`[...document.querySelectorAll("main tbody tr")].find((row) => row.innerText.startsWith("Memory")).innerText.includes("English, 한국어, 日本語, Русский")`)) faults.push("the languages of Memory are not there");
   await type("?");
   await there("dialog[open]");
+  if (!await evaluate(`[...document.querySelectorAll("dialog section")].some((one) => one.innerText.replaceAll(/\\s+/g, " ").startsWith("Sessions N New session S"))`)) faults.push("the keys of Sessions are not listed");
   await look("keys");
+  await type("\uE00C");
+  // The server does not answer: the page says when it tries again, and goes on when it does.
+  await type("2");
+  await there("table.legend tbody tr");
+  await evaluate(`globalThis.asks = fetch; globalThis.fetch = () => Promise.reject(new TypeError("gone"))`);
+  await evaluate(`location.hash += "&span=60"`);
+  await until(`/next try in [2-9] s/.test(document.querySelector(".retry")?.innerText)`, "the time of the next try");
+  await look("gone");
+  await evaluate(`globalThis.fetch = asks`);
+  await until(`!document.querySelector(".retry button")?.disabled`, "the button");
+  await evaluate(`document.querySelector(".retry button")?.click()`);
+  await until(`!document.querySelector(".retry")`, "the server");
 }
 
 try {

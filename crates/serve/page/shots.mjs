@@ -481,11 +481,12 @@ async function lookAtThresholds(page) {
   await dialog.getByLabel("Alert above").fill("1e15");
   await page.keyboard.press("Tab");
   await page.keyboard.press("Escape");
-  await page.locator(".alerts").waitFor({ state: "detached" });
+  await page.locator(".alerts", { hasText: "Alerts: 0" }).waitFor();
   await page.keyboard.press("p");
   await dialog.getByRole("button", { name: "Reset" }).click();
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => !location.hash.includes("style="));
+  await page.locator(".alerts").waitFor({ state: "detached" });
 }
 
 /** The table of instances: sorted by a counter, filtered, at the time of the cursor. */
@@ -757,6 +758,7 @@ if ((await size.textContent()).includes("Everything")) faults.push(`a session wi
 await page.getByLabel("Begin").fill("2030-01-02T03:04");
 await page.getByLabel("End", { exact: true }).fill("2030-01-03T03:04");
 await page.getByLabel("New log after").fill("1h");
+await page.getByLabel("New log at size").fill("100M");
 await page.getByLabel("Logs kept").fill("24");
 await says("Everything ≤ 1.7 MiB");
 await page.getByLabel("Interval").fill("0");

@@ -1,11 +1,12 @@
 // The dialog that adds counters: search, tree, instances, explanation.
-import { signal, useSignalEffect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { batch, signal, useSignalEffect } from "@preact/signals";
 import { get, type Chart, type CounterInfo, type Instance, type ObjectInfo } from "./api";
 import { Spark } from "./chart";
+import { Dialog } from "./dialog";
 import { number, power } from "./format";
+import type { Key } from "./keys";
 import { HostPicker } from "./overview";
-import { addPaths, adding, fail, host, hosts, isLive, paths, show } from "./state";
+import { addPaths, adding, fail, host, hosts, isGone, isLive, paths, show } from "./state";
 import { lang, named, t } from "./words";
 
 const objects = signal<ObjectInfo[]>([]);
@@ -26,15 +27,22 @@ function pathOf(owner: string, one: CounterInfo, instance: string | null): strin
 }
 
 async function open(one: ObjectInfo, wanted?: number): Promise<void> {
-  object.value = one;
+  // What stands there is of another object.
+  batch(() => { [object.value, counter.value, counters.value, instances.value, marked.value] = [one, null, [], [], new Set()]; });
   const asked = { host: host.value, object: one.index, lang: lang.value };
+  // Another object may be chosen before this one has answered.
+  const isChosen = () => object.peek() === one && asked.host === host.peek();
   try {
-    counters.value = await get<CounterInfo[]>("counters", asked);
-    counter.value = counters.value.find((known) => known.index === wanted) ?? counters.value.find((known) => known.default) ?? counters.value[0] ?? null;
-    instances.value = one.instances ? await get<Instance[]>("instances", asked) : [];
-    const first = instances.value.find((known) => known.name === "_Total") ?? instances.value[0];
+    const all = await get<CounterInfo[]>("counters", asked);
+    if (!isChosen()) return;
+    counters.value = all;
+    counter.value = all.find((known) => known.index === wanted) ?? all.find((known) => known.default) ?? all[0] ?? null;
+    const own = one.instances ? await get<Instance[]>("instances", asked) : [];
+    if (!isChosen()) return;
+    instances.value = own;
+    const first = own.find((known) => known.name === "_Total") ?? own[0];
     marked.value = new Set(first ? [first.name] : []);
-  } catch (error) { fail(error); }
+  } catch (error) { if (isChosen()) fail(error); }
 }
 
 /** The path of what is chosen; of several instances the first one. */
@@ -55,7 +63,7 @@ function Preview() {
   useSignalEffect(() => {
     const [path, id] = [shownPath(), host.value];
     const isNow = isLive();
-    if (!path) return;
+    if (!path || isGone.value) return;
     const control = new AbortController();
     const look = async () => {
       try {
@@ -91,14 +99,9 @@ function add(): void {
   adding.value = true;
 }
 
+export const ADD_KEYS: Key[] = [{ shown: "← →", word: "order", on: "add" }];
+
 export function Add() {
-  const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const dialog = box.current;
-    // A modal dialog keeps the focus, and gives it back.
-    dialog?.showModal();
-    return () => dialog?.close();
-  }, []);
   useSignalEffect(() => {
     const asked = { host: host.value, lang: lang.value };
     get<ObjectInfo[]>("objects", asked).then((all) => {
@@ -117,7 +120,7 @@ export function Add() {
     const asked = { host: host.value, lang: lang.value, search: words.value };
     if (words.value.trim() === "") { found.value = null; return; }
     const timer = setTimeout(() => {
-      get<CounterInfo[]>("counters", asked).then((all) => { found.value = all; }).catch(fail);
+      get<CounterInfo[]>("counters", asked).then((all) => { if (words.peek() === asked.search) found.value = all; }).catch(fail);
     }, 150);
     return () => clearTimeout(timer);
   });
@@ -139,8 +142,7 @@ export function Add() {
   };
   const one = counter.value;
   return (
-    <dialog ref={box} class="add" aria-label={t("add")} onClose={() => { adding.value = false; }}>
-      <header><h2>{t("add")}</h2>{hosts.value.length > 1 && <HostPicker stay />}<button onClick={() => { adding.value = false; }}>{t("close")}</button></header>
+    <Dialog open={adding} title={t("add")} class="add" head={hosts.value.length > 1 && <HostPicker stay />}>
       <form onSubmit={onSearch}>
         <input type="search" autofocus value={words.value} placeholder={t("search")} aria-label={t("search")}
           onInput={(event) => { words.value = event.currentTarget.value; }} />
@@ -180,7 +182,7 @@ export function Add() {
             {path} <button class="small" aria-label={`${t("remove")}: ${path}`} onClick={() => { paths.value = paths.value.filter((known) => known !== path); }}>×</button></li>))}
         </ul>
       </footer>
-    </dialog>
+    </Dialog>
   );
 }
 

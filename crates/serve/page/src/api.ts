@@ -65,6 +65,9 @@ export type Explanation = {
   detail: string; objectNames: Named[]; counterNames: Named[]; helps: { language: string; text: string }[]; origin: string | null;
 };
 export type Named = { language: string; name: string };
+/** Where a line rose above its threshold, or fell below it, in a whole log or history; the newest first. */
+export type Crossing = { time: number; begins: boolean; path: string; value: number };
+export type Crossings = { count: number; alerts: Crossing[]; from: number | null; to: number | null };
 export type Row = { row: number; time: number; values: (number | null)[] };
 
 export type Alert = { time: number; begins: boolean; counter: string; value: number | null; limit: string };
@@ -78,7 +81,7 @@ export type Provider = {
   name: string; title: string; kind: "library" | "sharedMemory" | "builtIn" | "elsewhere"; reason: string; remedy: string;
   state: "healthy" | "degraded" | "failed" | "unsupported" | "notAsked" | "disabled" | null; last: number | null;
   average: number | null; share: number | null; collections: number | null; errors: number | null; late: number | null;
-  restarts: number | null; service: string | null;
+  restarts: number | null; service: string | null; p50: number | null; p99: number | null; times: number; languages: string[] | null;
 };
 export type Providers = { reportsHealth: boolean; pending: boolean; control?: boolean; providers: Provider[] };
 export type Event = {
@@ -155,9 +158,9 @@ export async function upload(file: File, tag: string, progress: (share: number) 
     request.open("POST", address("logs", { name: file.name, tag }));
     request.upload.onprogress = (event) => progress(event.total ? event.loaded / event.total : 0);
     request.onload = () => {
-      let body: { id?: string; error?: string } = {};
+      let body: { id?: string; profile?: boolean; error?: string } = {};
       try { body = JSON.parse(request.responseText); } catch { /* the status says enough */ }
-      if (request.status === 200 && body.id) resolve({ id: body.id });
+      if (request.status === 200 && body.id) resolve({ id: body.id, profile: body.profile });
       else reject(new ApiError(request.status, body.error ?? request.statusText));
     };
     request.onerror = () => reject(new ApiError(0, "the upload broke off"));

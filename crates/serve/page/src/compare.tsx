@@ -5,7 +5,7 @@ import { Chart, powerOf } from "./chart";
 import { duration, number } from "./format";
 import type { Data } from "./live";
 import { Swatch } from "./monitor";
-import { fail, hosts, said, theme } from "./state";
+import { fail, hosts, say, theme } from "./state";
 import { rangesOf } from "./marks";
 import type { Finding } from "./report";
 import { lang, t } from "./words";
@@ -20,6 +20,9 @@ const chosenAt = signal<Record<string, number>>({});
 /** Of the first log with each of the others; all have one part of the first log. */
 const answers = signal<Comparison[]>([]);
 const overlay = signal<{ path: string; data: Data } | null>(null);
+/** Comparisons and charts take long, and somebody may want another one before they are there: the last one counts. */
+let [comparing, laying] = [0, 0];
+const works = signal(false);
 /** A chart for each log, with one axis and one cursor, instead of all in one. */
 const beside = signal(false);
 
@@ -37,7 +40,10 @@ function look(sides: string[]): void {
 const parts = () => [answers.value[0]?.sides[0], ...answers.value.map((one) => one.sides[1])];
 
 async function compare(sides: string[]): Promise<void> {
-  overlay.value = null;
+  comparing += 1;
+  const own = comparing;
+  const isOld = () => own !== comparing;
+  [overlay.value, works.value] = [null, true];
   try {
     const [first, ...others] = sides;
     // One after the other: each reads two logs.
@@ -46,11 +52,13 @@ async function compare(sides: string[]): Promise<void> {
       const beside = others.filter((one) => one !== second);
       const at = align.value === "event" ? [first, second, ...beside].map((id) => `${eventOf(id)}`) : [];
       made.push(await get<Comparison>("compare", { first, second, beside, align: align.value, at, top: others.length > 1 ? 2000 : null }));
+      if (isOld()) return;
     }
     answers.value = made;
     const most = lines()[0];
     if (most) await lay(most.one.path, sides);
-  } catch (error) { answers.value = []; fail(error); }
+  } catch (error) { if (!isOld()) { answers.value = []; fail(error); } }
+  if (!isOld()) works.value = false;
 }
 
 function lines(): Line[] {
@@ -68,8 +76,11 @@ function lines(): Line[] {
 /** Lays the other logs over the first one: by their starts, or by the clock. */
 async function lay(path: string, sides: string[]): Promise<void> {
   const all = parts();
+  laying += 1;
+  const own = laying;
   try {
     const charts = await Promise.all(sides.map((host, nth) => get<ChartAnswer>("query", { host, path, from: all[nth]?.first, to: all[nth]?.last, points: 600 }).catch((error) => { if (sides.length < 3) throw error; return null; })));
+    if (own !== laying) return;
     const rows = new Map<number, (number | null | undefined)[]>();
     charts.forEach((chart, nth) => chart?.times.forEach((time, row) => {
       const beginOf = (side: number) => (align.value === "event" ? eventOf(sides[side]) : all[side]?.first ?? 0);
@@ -83,7 +94,7 @@ async function lay(path: string, sides: string[]): Promise<void> {
     if (!info) return;
     const series = charts.map((_, nth) => ({ ...info, statistics: undefined, instance: all[nth]?.name ?? "", values: times.map((time) => rows.get(time)?.[nth] as number | null) }));
     overlay.value = { path, data: { times, series, decimated: false, rows: times.length } };
-  } catch (error) { fail(error); }
+  } catch (error) { if (own === laying) fail(error); }
 }
 
 /** The rows of one log. All begin and end together, so that what was at one time stands at one place. */
@@ -104,7 +115,7 @@ export function Compare() {
   const logs = hosts.value.filter((one) => one.kind === "log" && one.state === "ready");
   if (logs.length < 2) return null;
   const sides = chosen.value.slice(0, logs.length).map((id, nth) => (logs.some((one) => one.id === id) ? id : logs[nth].id));
-  const choose = (to: string[]) => { chosen.value = to; answers.value = []; overlay.value = null; look(to); };
+  const choose = (to: string[]) => { comparing += 1; laying += 1; works.value = false; chosen.value = to; answers.value = []; overlay.value = null; look(to); };
   const [first] = answers.value;
   const both = overlay.value?.data;
   void theme.value;
@@ -123,13 +134,13 @@ export function Compare() {
         <label>{t("align")} <select value={align.value} onChange={(event) => { align.value = event.currentTarget.value as "start"; look(sides); }}>
           <option value="start">{t("byStart")}</option><option value="clock">{t("byClock")}</option><option value="event">{t("byEvent")}</option></select></label>
         <label class="check"><input type="checkbox" checked={beside.value} onChange={(event) => { beside.value = event.currentTarget.checked; }} /> {t("sideBySide")}</label>
-        <button class="main" disabled={new Set(sides).size < sides.length} onClick={() => void compare(sides)}>{t("compare")}</button>
+        <button class="main" aria-busy={works.value} disabled={works.value || new Set(sides).size < sides.length} onClick={() => void compare(sides)}>{t("compare")}</button>
       </div>
       {both && <><h3>{overlay.value?.path} × {10 ** power}</h3>
         <div class={beside.value ? "beside" : ""}>{(beside.value ? both.series.map((_, nth) => sideOf(both, nth)) : [both]).map((part, nth) => (
           <Chart key={`${beside.value} ${nth}`} data={part} powers={part.series.map(() => power)} view="line" chosen={-1} highlight={false} sweep={null} theme={theme.value}
             colours={beside.value ? [nth] : undefined} axis={beside.value ? axisOf(both, power) : null} together={beside.value ? "compare" : undefined}
-            label={`${t("compare")}: ${overlay.value?.path}${beside.value ? `: ${part.series[0].instance}` : ""}`} onCursor={() => {}} onPick={() => {}} onZoom={() => {}} onPan={() => {}} onSelect={() => {}} say={(words) => { said.value = words; }} />))}</div>
+            label={`${t("compare")}: ${overlay.value?.path}${beside.value ? `: ${part.series[0].instance}` : ""}`} onCursor={() => {}} onPick={() => {}} onZoom={() => {}} onPan={() => {}} onSelect={() => {}} say={say} />))}</div>
       </>}
       {first && <>
         <p>{parts().map((side, nth) => side && <><Swatch nth={nth} /> {LETTERS[nth]} {side.name}: {number(side.records)}, {duration(((side.last ?? 0) - (side.first ?? 0)) / 1000)}<br /></>)}</p>

@@ -3,24 +3,21 @@ import { signal, useSignalEffect } from "@preact/signals";
 import { get, type Explanation } from "./api";
 import { number, power } from "./format";
 import { hidden } from "./live";
-import { addPaths, adding, cursor, explained, fail, host, isLive, paths, show } from "./state";
-import { lang, LANG_NAMES, t } from "./words";
+import { addPaths, adding, cursor, explained, fail, host, isGone, isLive, paths, show } from "./state";
+import { lang, languageOf, t } from "./words";
 
 const answer = signal<Explanation | null>(null);
-/** Languages have numbers on Windows. */
-const LANGUAGES: Record<string, string> = { "009": LANG_NAMES.en, "012": LANG_NAMES.ko, "011": LANG_NAMES.ja, "019": LANG_NAMES.ru };
-const languageOf = (known: { language: string }) => LANGUAGES[known.language] ?? known.language;
 
 export function Explain() {
   useSignalEffect(() => {
     const wanted = explained.value || paths.value[0] || "";
     const asked = { host: host.value, path: wanted, lang: lang.value, time: cursor.value };
-    if (!wanted || !host.value || hidden.value) { if (!wanted) answer.value = null; return; }
+    if (!wanted || !host.value || hidden.value || isGone.value) { if (!wanted) answer.value = null; return; }
     const control = new AbortController();
     let timer = 0;
     const load = async () => {
       try { answer.value = await get<Explanation>("explain", asked, control.signal); } catch (error) { fail(error); return; }
-      if ((isLive() || answer.value.pending) && !control.signal.aborted) timer = setTimeout(load, 1000);
+      if (!control.signal.aborted && (isLive() || answer.value.pending)) timer = setTimeout(load, 1000);
     };
     void load();
     return () => { control.abort(); clearTimeout(timer); };
@@ -41,9 +38,9 @@ export function Explain() {
         <dt>{t("scale")}</dt><dd>{power(one.scale)}</dd>
         <dt>{t("path")}</dt><dd><code>{one.path}</code><br /><code>{one.indexPath}</code></dd>
         {one.origin && <><dt>{t("origin")}</dt><dd><code>{one.origin}</code></dd></>}
-        <dt>{t("names")}</dt><dd><ul>{one.counterNames.map((known) => <li>{languageOf(known)}: {one.objectNames.find((other) => other.language === known.language)?.name} · {known.name}</li>)}</ul></dd>
+        <dt>{t("names")}</dt><dd><ul>{one.counterNames.map((known) => <li>{languageOf(known.language)}: {one.objectNames.find((other) => other.language === known.language)?.name} · {known.name}</li>)}</ul></dd>
       </dl>
-      <details><summary>{t("helps")}</summary><dl>{one.helps.map((known) => <><dt>{languageOf(known)}</dt><dd>{known.text}</dd></>)}</dl></details>
+      <details><summary>{t("helps")}</summary><dl>{one.helps.map((known) => <><dt>{languageOf(known.language)}</dt><dd>{known.text}</dd></>)}</dl></details>
       <button class="main" onClick={() => { addPaths([one.path]); show("monitor"); }}>{t("chart")}</button>
     </main>
   );

@@ -4,7 +4,8 @@ import { useState } from "preact/hooks";
 import { early, get, type FleetHost } from "./api";
 import { brief, bytes, number } from "./format";
 import { hidden } from "./live";
-import { connection, fail, fleetFilter, fleetOrder, FLEET_COLUMNS, openHost, type FleetColumn } from "./state";
+import { key, type Key } from "./keys";
+import { connection, fail, fleetFilter, fleetOrder, FLEET_COLUMNS, isFleet, isGone, openHost, show, type FleetColumn } from "./state";
 import { t, type Word } from "./words";
 
 const answer = signal<FleetHost[] | null>(null);
@@ -67,10 +68,14 @@ function Row({ one }: { one: FleetHost }) {
   );
 }
 
+export const HOST_KEYS: Key[] = [
+  { ...key("I", "hosts", () => show("hosts")), only: isFleet }, { shown: "↑ ↓", word: "move", on: "hosts" }, { shown: "Enter", word: "overview", on: "hosts" },
+];
+
 export function Hosts() {
   useState(() => { const came = early("fleet"); if (came) answer.value = came; });
   useSignalEffect(() => {
-    if (hidden.value) return;
+    if (hidden.value || isGone.value) return;
     const control = new AbortController();
     let timer = 0;
     const load = async () => {

@@ -1,8 +1,9 @@
 // The rows of the chart: of a log once for a range, of a live machine as they come.
 import { computed, effect, signal, untracked } from "@preact/signals";
-import { address, early, get, type Chart, type Row, type Series, type Statistics } from "./api";
+import { address, ApiError, early, get, type Chart, type Row, type Series, type Statistics } from "./api";
 import { nearbyPart, widen } from "./nearby";
-import { connection, fail, frozen, host, hostOf, hosts, inReport, isLive, paths, range, screen, span, trouble, view } from "./state";
+import { back } from "./retry";
+import { connection, fail, frozen, host, hostOf, hosts, inReport, isGone, isLive, loadHosts, paths, range, screen, span, trouble, view } from "./state";
 import { reportChart } from "./report";
 import { lang } from "./words";
 
@@ -83,12 +84,16 @@ async function load(wanted: Wanted, signal: AbortSignal): Promise<void> {
       // The picture of what came with the page does not wait for the stream.
       if (came) await pause(0, signal);
       await rows(wanted, Math.max(0, (chart.next ?? 1) - 1), signal);
-      await pause(1000, signal);
+      // What was missed meanwhile comes with the next answer: the history is on the server.
+      if (isGone.peek()) await back(signal); else await pause(1000, signal);
     } catch (error) {
       if (signal.aborted) return;
+      // Another page may have closed the log: then another host is shown.
+      if (error instanceof ApiError && error.status === 404 && !live) await loadHosts();
+      if (signal.aborted) return;
       fail(error);
-      if (connection.peek() !== "gone") return;
-      await pause(1000, signal);
+      if (!isGone.peek()) return;
+      await back(signal);
     }
   }
 }
@@ -156,13 +161,13 @@ async function rows(wanted: Wanted, after: number, signal: AbortSignal): Promise
 
 function stream(wanted: Wanted, after: number, tell: (news: News) => void, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    // The browser connects again by itself, and says the last row that it has.
     const source = new EventSource(address("stream", { host: wanted.host, lang: wanted.lang, path: wanted.paths, after }));
     source.addEventListener("series", (event) => tell({ series: JSON.parse(event.data).series }));
     source.addEventListener("trouble", (event) => tell({ trouble: JSON.parse(event.data).error }));
     source.onmessage = (event) => tell({ row: JSON.parse(event.data) });
     source.onopen = () => tell({ connection: "there" });
-    source.onerror = () => { tell({ connection: "gone" }); if (source.readyState === 2) end(); };
+    // The browser would connect again after a time of its own, which it does not say.
+    source.onerror = () => { tell({ connection: "gone" }); end(); };
     const end = () => { source.close(); resolve(); };
     signal.addEventListener("abort", end, { once: true });
     // What ended while this page waited for its turn would hold the turn for ever.

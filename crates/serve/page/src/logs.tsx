@@ -5,7 +5,8 @@ import { address, closeLog, get, openSettings, upload, type Host } from "./api";
 import { Compare } from "./compare";
 import { bytes, duration, moment, number } from "./format";
 import { NumberField } from "./number-field";
-import { axis, chosen, fail, FORMATS, host, hosts, loadHosts, notice, openHost, paths, profile, range, show, span, styles, sweep, trouble, view, VIEWS, type View } from "./state";
+import { back } from "./retry";
+import { axis, choose, chosen, fail, FORMATS, host, hostOf, hosts, loadHosts, lookedAt, notice, openHost, paths, profile, range, show, span, styles, sweep, trouble, view, VIEWS, type View } from "./state";
 import { t } from "./words";
 import { isZip, unzip } from "./zip";
 
@@ -29,14 +30,25 @@ async function openView(file: File): Promise<void> {
 /** How often the page asks how far a log is. */
 const PERIOD = 300;
 
+/** What somebody looked at when something was begun that takes long. */
+type Begun = { at: string };
+
+/** Shows what was begun; whoever looks at something else by now stays there, and hears that it can be shown. */
+async function unlessMoved(begun: Begun, name: string, open: () => unknown): Promise<void> {
+  if (lookedAt() !== begun.at) { notice.value = `${name}: ${t("isOpen")}`; return; }
+  const opening = open();
+  begun.at = lookedAt();
+  await opening;
+}
+
 /** Sends files, and shows the first chart of the last one; of a long one before all of it has come. */
-export async function take(files: Iterable<File> | AsyncIterable<File>, isInside = false): Promise<void> {
+export async function take(files: Iterable<File> | AsyncIterable<File>, isInside = false, begun: Begun = { at: lookedAt() }): Promise<void> {
   for await (const file of files) {
     const own = { name: file.name, share: 0 };
     const note = (share: number) => { uploads.value = uploads.value.map((one) => (one === own ? Object.assign(own, { share }) : one)).slice(); };
     if (!isInside && await isZip(file)) {
       uploads.value = [...uploads.value, own];
-      try { await take(unzip(file, note), true); } catch (error) { fail(error); }
+      try { await take(unzip(file, note), true, begun); } catch (error) { fail(error); }
       uploads.value = uploads.value.filter((one) => one !== own);
       continue;
     }
@@ -45,7 +57,7 @@ export async function take(files: Iterable<File> | AsyncIterable<File>, isInside
     const tag = Math.random().toString(36);
     // Its chart is opened once: what somebody chose there since then stays.
     let isOpen = false;
-    const openOnce = async (id: string) => { if (!isOpen) { isOpen = true; await openHost(id, "monitor"); } };
+    const openOnce = async (id: string) => { if (!isOpen) { isOpen = true; await unlessMoved(begun, file.name, () => openHost(id, "monitor")); } };
     const timer = setInterval(async () => {
       await loadHosts();
       const log = hosts.value.find((one) => one.tag === tag && one.last != null);
@@ -54,7 +66,7 @@ export async function take(files: Iterable<File> | AsyncIterable<File>, isInside
     try {
       const { id, profile: isProfile } = await upload(file, tag, note);
       clearInterval(timer);
-      if (isProfile) { profile.value = id; show("profile"); } else await ready(id, openOnce);
+      if (isProfile) await unlessMoved(begun, file.name, () => { profile.value = id; show("profile"); }); else await ready(id, openOnce);
     } catch (error) { fail(error); }
     clearInterval(timer);
     uploads.value = uploads.value.filter((one) => one !== own);
@@ -62,15 +74,23 @@ export async function take(files: Iterable<File> | AsyncIterable<File>, isInside
 }
 
 /** Waits until a log is read whole, and opens its chart. */
-export async function ready(id: string, open: (id: string) => Promise<void> = (id) => openHost(id, "monitor")): Promise<void> {
+export async function ready(id: string, open?: (id: string) => Promise<void>, begun: Begun = { at: lookedAt() }): Promise<void> {
   for (;;) {
     await loadHosts();
+    await back(new AbortController().signal);
     const log = hosts.value.find((one) => one.id === id);
     if (!log) return;
     if (log.state === "failed") { trouble.value = log.error ?? log.name; return; }
-    if (log.state === "ready") { await open(id); return; }
+    if (log.state === "ready") { await (open ? open(id) : unlessMoved(begun, log.name, () => openHost(id, "monitor"))); return; }
     await new Promise((resolve) => setTimeout(resolve, PERIOD));
   }
+}
+
+/** Closes a log. Whoever looked at it looks at the first host then. */
+async function close(log: Host): Promise<void> {
+  await closeLog(log.id);
+  if (hostOf(host.value)?.id === log.id) choose(hosts.value.find((one) => one.id !== log.id)?.id ?? "");
+  await loadHosts();
 }
 
 export function Logs() {
@@ -130,7 +150,7 @@ function Log({ log }: { log: Host }) {
         <dt>{t("zone")}</dt><dd>{log.clock?.zone ?? t("zoneUnknown")}</dd>
         <dt>{t("duration")}</dt><dd>{duration(seconds)}</dd>
         <dt>{t("interval")}</dt><dd>{log.interval == null ? "–" : `${number(log.interval)} s`}</dd>
-        {log.state === "ready" && <><dt>{t("gaps")}</dt><Holes log={log} /></>}
+        {log.state === "ready" && <><dt>{t("gaps")}</dt><Holes log={log} key={`${log.records}`} /></>}
         {(log.damage ?? 0) > 0 && <><dt>{t("damage")}</dt><dd class="bad">{number(log.damage)}<ul>{log.faults?.map((fault) => <li>{fault}</li>)}</ul></dd></>}
       </dl>}
       <p>{log.first != null && <button class="main" aria-pressed={host.value === log.id} onClick={() => openHost(log.id, "monitor")}>{t("show")}</button>}
@@ -138,7 +158,7 @@ function Log({ log }: { log: Host }) {
           <label>{t("everyNth")} <NumberField class="short" step={1} min={1} max={100000} value={every} onText={(text) => setEvery(Math.max(1, Math.round(Number(text)) || 1))} /></label>
           {shown && <label class="check"><input type="checkbox" checked={cut} onChange={(event) => setCut(event.currentTarget.checked)} /> {t("onlyShownPart")}</label>}
           <a class="button" download href={address("convert", { host: log.id, format, every: every > 1 ? every : null, ...part })}>{t("download")}</a> </>}
-        {log.closable && !log.tag && <button onClick={() => { closeLog(log.id).then(loadHosts).catch(fail); }}>{t("close")}</button>}</p>
+        {log.closable && !log.tag && <button onClick={() => { close(log).catch(fail); }}>{t("close")}</button>}</p>
     </section>
   );
 }

@@ -5,11 +5,12 @@ import { act, ApiError, get, type Events, type Provider, type Providers, type Se
 import { brief, bytes, moment, number } from "./format";
 import { hidden } from "./live";
 import { ready } from "./logs";
-import { cursor, fail, FORMATS, host, isLive, paths, said } from "./state";
-import { lang, named, t, type Word } from "./words";
+import { key, type Key } from "./keys";
+import { cursor, fail, FORMATS, host, isGone, isLive, lookedAt, notice, paths, said } from "./state";
+import { lang, languageOf, named, t, type Word } from "./words";
 
-/** An answer, or why there is none. */
-type Known<T> = { answer?: T; why?: string };
+/** An answer, or why there is none; and the host that was asked. */
+type Known<T> = { answer?: T; why?: string; of?: Value };
 
 const sessions = signal<Known<Sessions>>({});
 const providers = signal<Known<Providers>>({});
@@ -21,18 +22,24 @@ const filters = [signal(""), signal("")];
 const level = signal("");
 
 /** Asks again and again while the screen is shown. */
-function useAnswer<T extends { pending?: boolean }>(into: Signal<Known<T>>, name: string, asked: () => Record<string, Value>): void {
+function useAnswer<T extends { pending?: boolean }>(into: Signal<Known<T>>, name: string, asked: () => Record<string, Value>, goesOn = () => true): void {
   useSignalEffect(() => {
     const wanted = asked();
-    if (hidden.value) return;
+    if (hidden.value || isGone.value) return;
     const control = new AbortController();
     let timer = 0;
     const load = async () => {
-      try { into.value = { answer: await get<T>(name, wanted, control.signal) }; } catch (error) {
+      const before = into.peek();
+      try {
+        const answer = await get<T>(name, wanted, control.signal);
+        // What an action has changed meanwhile is newer.
+        if (into.peek() === before) into.value = { answer, of: wanted.host };
+      } catch (error) {
         if (control.signal.aborted) return;
-        if (error instanceof ApiError && error.status !== 401) into.value = { why: error.message }; else fail(error);
+        if (error instanceof ApiError && error.status !== 401) into.value = { why: error.message, of: wanted.host }; else fail(error);
       }
-      if (!control.signal.aborted) timer = setTimeout(load, into.peek().answer?.pending ? 300 : 2000);
+      const pending = into.peek().answer?.pending;
+      if (!control.signal.aborted && (pending || goesOn())) timer = setTimeout(load, pending ? 300 : 2000);
     };
     void load();
     return () => { control.abort(); clearTimeout(timer); };
@@ -53,6 +60,7 @@ const STATE: Record<Session["state"], Word> = { recording: "recording", waiting:
 const starts = (one: Session) => one.state === "stopped" || one.state === "killed";
 
 async function change(name: string, parameters: Record<string, Value>): Promise<void> {
+  if (busy.value) return;
   busy.value = true;
   try {
     const answer = await act<Sessions>(name, parameters);
@@ -73,32 +81,49 @@ function drop(one: Session): void {
   if (starts(one) && confirm(`${t("remove")}: ${one.name}?`)) void change("sessions/delete", { name: one.name });
 }
 
-/** Shows the newest log of a session. */
-const show = (one: Session) => void act<{ id: string }>("sessions/open", { name: one.name }).then(({ id }) => ready(id)).catch(fail);
+/** Shows the logs of a session as one. */
+async function show(one: Session): Promise<void> {
+  if (busy.value) return;
+  busy.value = true;
+  const begun = { at: lookedAt() };
+  const asked = act<{ id: string; logs: number; all: number }>("sessions/open", { name: one.name }).finally(() => { busy.value = false; });
+  try {
+    const { id, logs, all } = await asked;
+    if (logs < all) notice.value = `${one.name}: ${t("newestLogs").replace("{1}", number(logs)).replace("{2}", number(all))}`;
+    await ready(id, undefined, begun);
+  } catch (error) { fail(error); }
+}
 
 /** Enables or disables the library of a provider. */
 const enable = (one: Provider) => {
   const on = one.state === "disabled";
-  if (confirm(`${t(on ? "enable" : "disable")}: ${one.title}?`)) void act("providers/enable", { name: one.service, on: on ? 1 : 0 }).catch(fail);
+  if (busy.value || !confirm(`${t(on ? "enable" : "disable")}: ${one.title}?`)) return;
+  busy.value = true;
+  void act("providers/enable", { name: one.service, on: on ? 1 : 0 }).catch(fail).finally(() => { busy.value = false; });
 };
 
-/** The keys of these screens; true if it was one. */
-export function machineKey(key: string): boolean {
-  const own = sessions.value.answer;
-  const one = own?.sessions.find((each) => each.name === opened.value);
-  if (!own?.control || busy.value) return false;
-  if (key === "n") making.value = !making.value;
-  else if (key === "s" && one) turn(one);
-  else if (key === "d" && one) drop(one);
-  else return false;
-  return true;
-}
+/** The session that is chosen; the first one until somebody has chosen. */
+const chosenOf = (own: Sessions | undefined) => own?.sessions.find((each) => each.name === opened.value) ?? own?.sessions[0];
+/** Whether this server changes sessions; it may, until it has said that it does not. */
+const changes = () => sessions.value.answer?.control !== false;
+/** Does something with the chosen session. */
+const withChosen = (does: (one: Session) => void) => () => {
+  const one = chosenOf(sessions.value.answer);
+  if (!one || busy.value) return false;
+  does(one);
+};
+
+export const SESSION_KEYS: Key[] = [
+  ...[key("N", "newSession", () => { making.value = !making.value; }, "sessions"), key("S", "startStop", withChosen(turn), "sessions"), key("D", "remove", withChosen(drop), "sessions")]
+    .map((one) => ({ ...one, only: changes })),
+  { ...key("O", "showLogs", withChosen((one) => { if (one.logs > 0) void show(one); }), "sessions"), only: () => sessions.value.answer?.opensLogs !== false },
+];
 
 export function Sessions() {
   useAnswer(sessions, "sessions", () => ({}));
   const own = sessions.value.answer;
   if (!own) return <main><Missing of={sessions.value} /></main>;
-  const one = own.sessions.find((each) => each.name === opened.value) ?? own.sessions[0];
+  const one = chosenOf(own);
   return (
     <main>
       <div class="toolbar">{own.control
@@ -115,7 +140,7 @@ export function Sessions() {
             <td><State word={STATE[each.state]} name={each.state} /></td><td>{each.file?.split(/[\\/]/).pop() ?? "–"}</td>
             <td class="num">{number(each.interval)} s</td><td class="num">{bytes(each.bytes)}</td><td class="num">{number(each.records)}</td>
             <td class={each.errors > 0 ? "num bad" : "num"}>{number(each.errors)}</td><td class="num">{number(each.alerts)}</td><td class="num">{moment(each.last, null)}</td>
-            <td class="tools">{own.opensLogs && each.logs > 0 && <button onClick={() => show(each)} aria-label={`${t("show")}: ${each.name}`}>{t("show")}</button>}
+            <td class="tools">{own.opensLogs && each.logs > 0 && <button disabled={busy.value} onClick={() => void show(each)} aria-label={`${t("show")}: ${each.name}`}>{t("show")}</button>}
               {own.control && starts(each) && <button disabled={busy.value} onClick={() => drop(each)} aria-label={`${t("remove")}: ${each.name}`}>{t("remove")}</button>}
               {own.control && <button disabled={busy.value} onClick={() => turn(each)} aria-label={`${t(starts(each) ? "start" : "stop")}: ${each.name}`}>{t(starts(each) ? "start" : "stop")}</button>}</td>
           </tr>))}</tbody>
@@ -154,9 +179,11 @@ function Form() {
   useSignalEffect(() => {
     void typed.value;
     if (paths.value.length === 0) return;
-    const timer = setTimeout(() => act<Estimate>("sessions/estimate", wanted()).then(
-      (answer) => { estimate.value = { answer }; }, (error) => { estimate.value = { why: error.message }; }), REST);
-    return () => clearTimeout(timer);
+    // What was typed before may be answered later.
+    let isOld = false;
+    const put = (one: Known<Estimate>) => { if (!isOld) estimate.value = one; };
+    const timer = setTimeout(() => act<Estimate>("sessions/estimate", wanted()).then((answer) => put({ answer }), (error) => put({ why: error.message })), REST);
+    return () => { isOld = true; clearTimeout(timer); };
   });
   const field = (name: string, word: Word, more: Record<string, unknown> = {}) => (
     <label>{t(word)} <input name={name} autoComplete="off" {...more} /></label>);
@@ -166,7 +193,7 @@ function Form() {
       {field("name", "name", { required: true })}{field("interval", "interval", { defaultValue: "15s", class: "short" })}
       {field("begin", "beginAt", { type: "datetime-local" })}{field("end", "endAt", { type: "datetime-local" })}{field("duration", "duration", { placeholder: "8h", class: "short" })}
       <label>{t("format")} <select name="format">{FORMATS.map((one) => <option selected={one === "tally"}>{one}</option>)}</select></label>
-      {field("rotate", "rotate", { placeholder: "1h, 100M", class: "short" })}{field("segments", "keptLogs", { type: "number", min: 1, class: "short" })}{field("maxSize", "mostSize", { placeholder: "2G", class: "short" })}
+      {field("rotateTime", "rotateTime", { placeholder: "1h", class: "short" })}{field("rotateSize", "rotateSize", { placeholder: "100M", class: "short" })}{field("segments", "keptLogs", { type: "number", min: 1, class: "short" })}{field("maxSize", "mostSize", { placeholder: "2G", class: "short" })}
       <button class="main" disabled={busy.value || paths.value.length === 0}>{t("start")}</button>
       <p role="status" class={why ? "bad" : ""}>{t("estimate")}: {why ?? (answer ? `≤ ${bytes(answer.bytesAnHour)}/${t("hour")}${answer.mostBytes === null ? "" : `, ${t("whole")} ≤ ${bytes(answer.mostBytes)}`} (tally)` : "…")}</p>
       <p>{paths.value.length === 0 ? t("none") : paths.value.map((path) => <><code>{path}</code> </>)}</p>
@@ -175,24 +202,26 @@ function Form() {
 }
 
 export function Providers() {
-  useAnswer(providers, "providers", () => ({ host: host.value, lang: lang.value, time: isLive() ? null : cursor.value }));
-  const own = providers.value.answer;
-  if (!own || own.pending) return <main><Missing of={providers.value} /></main>;
+  useAnswer(providers, "providers", () => ({ host: host.value, lang: lang.value, time: isLive() ? null : cursor.value }), isLive);
+  const known = providers.value.of === host.value ? providers.value : {};
+  const own = known.answer;
+  if (!own || own.pending) return <main><Missing of={known} /></main>;
   const shown = own.providers.filter((one) => `${one.title} ${one.name} ${one.reason}`.toLowerCase().includes(filters[0].value.toLowerCase()));
   return (
     <main>
       <div class="toolbar"><Filter of={filters[0]} /><span class="soft">{number(shown.length)} {t("of")} {number(own.providers.length)}</span></div>
       {!own.reportsHealth && <p>{t("noProviderData")}</p>}
       <div class="scroll" tabIndex={0} role="region" aria-label={t("providers")}><table>
-        <thead><tr><th>{t("name")}</th><th>{t("state")}</th><th class="num">{t("kind")}</th>{(["took", "avg", "share", "asked", "errors", "late", "restarts"] as const).map((word) => (
-          <th class="num">{t(word)}</th>))}</tr></thead>
+        <thead><tr><th>{t("name")}</th><th>{t("state")}</th><th class="num">{t("kind")}</th><th class="num">{t("took")}</th><th class="num">p50</th><th class="num">p99</th>{(["avg", "share", "asked", "errors", "late", "restarts"] as const).map((word) => (
+          <th class="num">{t(word)}</th>))}<th>{t("languages")}</th></tr></thead>
         <tbody>{shown.map((one) => (
           <tr key={one.name}>
             <th scope="row">{named(one.title, one.name)}{one.reason && <div class="soft">{one.reason}{one.remedy && ` – ${one.remedy}`}</div>}</th>
             <td>{one.state ? <State word={one.state === "failed" ? "broken" : one.state} name={one.state} /> : "–"}
-              {own.control && one.service && <button class="small" onClick={() => enable(one)} aria-label={`${t(one.state === "disabled" ? "enable" : "disable")}: ${one.title}`}>{t(one.state === "disabled" ? "enable" : "disable")}</button>}</td><td class="num">{t(one.kind)}</td>
-            <td class="num">{brief(one.last)}</td><td class="num">{brief(one.average)}</td><td class="num">{one.share === null ? "–" : `${number(one.share)} %`}</td>
+              {own.control && one.service && <button class="small" disabled={busy.value} onClick={() => enable(one)} aria-label={`${t(one.state === "disabled" ? "enable" : "disable")}: ${one.title}`}>{t(one.state === "disabled" ? "enable" : "disable")}</button>}</td><td class="num">{t(one.kind)}</td>
+            <td class="num">{brief(one.last)}</td>{[one.p50, one.p99].map((part) => <td class="num" title={t("ofTimes").replace("{1}", number(one.times))}>{brief(part)}</td>)}<td class="num">{brief(one.average)}</td><td class="num">{one.share === null ? "–" : `${number(one.share)} %`}</td>
             {[one.collections, one.errors, one.late, one.restarts].map((count) => <td class="num">{number(count)}</td>)}
+            <td>{one.languages?.map(languageOf).join(", ") ?? "–"}</td>
           </tr>))}</tbody>
       </table></div>
     </main>

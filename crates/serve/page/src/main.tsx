@@ -1,22 +1,25 @@
 // The frame of the page: screens, settings, keys, and what is wrong.
 import { effect, signal } from "@preact/signals";
 import { render } from "preact";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { early, get } from "./api";
-import { Add } from "./add";
+import { Add, ADD_KEYS } from "./add";
+import { Dialog } from "./dialog";
 import { Explain } from "./explain";
-import { Hosts } from "./hosts";
+import { HOST_KEYS, Hosts } from "./hosts";
+import { key, keyOf, keysOf, type Key } from "./keys";
 import { PALETTES, palette } from "./chart";
 import { logClock, NUMBER_FORMS, numberForm } from "./format";
 import { follow, hidden } from "./live";
 import { Logs, ready, take } from "./logs";
-import { Events, machineKey, Providers, Sessions } from "./machine";
-import { Monitor, monitorKey } from "./monitor";
+import { Events, Providers, Sessions, SESSION_KEYS } from "./machine";
+import { Monitor, MONITOR_KEYS } from "./monitor";
 import { report, readReport } from "./report";
 import { ReportPage } from "./report-page";
+import { followServer, left, tryNow } from "./retry";
 import { HostPicker, Overview } from "./overview";
 import {
-  adding, addPaths, connection, fail, frozen, helping, host, hostOf, inReport, isFleet, isLive, keepAddress, loadHosts, notice, openHost,
+  adding, addPaths, connection, fail, followAddress, frozen, helping, host, hostOf, inReport, isFleet, isGone, isLive, keepAddress, loadHosts, notice, openHost,
   paths, profile, readAddress, said, screen, SCREENS, show, styling, theme, THEMES, trouble, type Screen, type Theme,
 } from "./state";
 import "./style.css";
@@ -65,44 +68,51 @@ function App() {
 
 function Trouble() {
   const own = hostOf(host.value)?.trouble ?? null;
-  const words = connection.value === "denied" ? t("denied") : connection.value === "gone" ? t("gone") : trouble.value ?? own;
-  return (
+  const words = connection.value === "denied" ? t("denied") : isGone.value ? t("gone") : trouble.value ?? own;
+  return (<>
     <div role="alert">
       {words && <p class="trouble">{words}{trouble.value && <button onClick={() => { trouble.value = null; }}>{t("close")}</button>}</p>}
       {notice.value && <p class="note">{notice.value} <button onClick={() => { notice.value = null; }}>{t("close")}</button></p>}
       {hidden.value && isLive() && <p class="note">{t("paused")}</p>}
     </div>
-  );
+    {isGone.value && <p class="note retry"><span role="timer">{left.value === 0 ? t("tries") : t("nextTry").replace("{1}", String(left.value))}</span>{" "}
+      <button disabled={left.value === 0} onClick={() => void tryNow()}>{t("tryNow")}</button></p>}
+  </>);
 }
 
-const KEYS: [string, Word][] = [ ["A", "add"], ["V", "view"], ["H", "highlight"],
-  ["M", "note"], ["N", "englishNames"], ["P", "properties"], ["S", "sessions"], ["U", "undo"], ["/", "filter"], ["␣", "freeze"], ["← → Home End PgUp PgDn", "chart"], ["+ −", "zoom"], ["W, Enter", "who"], ["F", "findings"], ["?", "keys"]];
+const search = () => document.querySelector<HTMLElement>("main [type=search]");
+/** The keys of the page. */
+const table = (): Key[] => [
+  key(`1 – ${tabs().length}`, "keyScreens", (name) => show(tabs()[Number(name) - 1]), undefined, tabs().map((_, nth) => String(nth + 1))),
+  key("?", "keys", () => { helping.value = true; }), { ...key("A", "add", () => { adding.value = true; }), only: () => !inReport },
+  key("N", "englishNames", turnEnglish), { ...key("/", "filter", () => search()?.focus()), when: () => search() !== null }, { shown: "Esc", word: "close" },
+  ...HOST_KEYS, ...MONITOR_KEYS, ...SESSION_KEYS, ...ADD_KEYS,
+  // Those of the page in the page, which lists all of its own.
+  ...([["[ ]", "view"], ["← → ↑ ↓", "move"], ["Enter, + −", "zoom"]] as [string, Word][]).map(([shown, word]) => ({ shown, word, on: "profile" as const })),
+];
 
 function Keys() {
-  const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => { box.current?.showModal(); }, []);
   return (
-    <dialog ref={box} aria-label={t("keys")} onClose={() => { helping.value = false; }}>
-      <header><h2>{t("keys")}</h2><button onClick={() => { helping.value = false; }}>{t("close")}</button></header>
-      <dl>{[[`1 – ${tabs().length}`, "keyScreens"] as const, ...KEYS, ...(isFleet() ? [["I", "hosts"] as const] : [])].map(([key, word]) => <><dt><kbd>{key}</kbd></dt><dd>{t(word)}</dd></>)}</dl>
-    </dialog>
+    <Dialog open={helping} title={t("keys")}>
+      <div class="keys">{([undefined, "monitor", "add", ...tabs().filter((one) => one !== "monitor")] as Key["on"][]).map((on) => {
+        const own = keysOf(table(), on);
+        return own.length > 0 && <section key={on}><h3>{t(on ?? "everywhere")}</h3><dl>{own.map((one) => <><dt><kbd>{one.shown}</kbd></dt><dd>{t(one.word)}</dd></>)}</dl></section>;
+      })}</div>
+    </Dialog>
   );
 }
 
 const setting = signal(false);
 /** What is of this browser, besides language and theme. */
 function Settings() {
-  const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => { box.current?.showModal(); }, []);
   return (
-    <dialog ref={box} class="properties" aria-label={t("settings")} onClose={() => { setting.value = false; }}>
-      <header><h2>{t("settings")}</h2><button onClick={() => { setting.value = false; }}>{t("close")}</button></header>
+    <Dialog open={setting} title={t("settings")} class="properties">
       <p><label>{t("palette")} <select value={palette.value} onChange={(event) => { palette.value = event.currentTarget.value as typeof palette.value; remember("palette", palette.value); }}>
         {PALETTES.map((one) => <option value={one}>{t(one)}</option>)}</select></label></p>
       <p><label class="check"><input type="checkbox" checked={english.value} onChange={turnEnglish} /> {t("englishNames")}</label></p>
       <p><label>{t("numberForm")} <select value={numberForm.value} onChange={(event) => { numberForm.value = event.currentTarget.value as typeof numberForm.value; remember("numbers", numberForm.value); }}>
         {NUMBER_FORMS.map((one) => <option value={one}>{one === "auto" ? t("auto") : one}</option>)}</select></label></p>
-    </dialog>
+    </Dialog>
   );
 }
 
@@ -123,21 +133,14 @@ addEventListener("keydown", (event) => {
   const target = event.target as HTMLElement;
   if (event.ctrlKey || event.metaKey || event.altKey || adding.value || helping.value || styling.value || setting.value) return;
   if (target.closest("input, select, textarea, dialog") || (event.key === " " && target.closest("button, summary"))) return;
-  const key = event.key.toLowerCase();
-  const to = tabs()[Number(key) - 1];
-  if (to) show(to);
-  else if (key === "?") helping.value = true;
-  else if (key === "i" && isFleet()) show("hosts");
-  else if (key === "/" && document.querySelector("main [type=search]")) document.querySelector<HTMLElement>("main [type=search]")?.focus();
-  else if (screen.value === "sessions") { if (!machineKey(key)) return; }
-  else if (key === "n") turnEnglish();
-  else if (key === "a" && !inReport) { adding.value = true; } else if (!monitorKey(key)) return;
-  event.preventDefault();
+  const name = event.key.toLowerCase();
+  const known = keyOf(table(), name, screen.value);
+  if (known?.act && known.act(name) !== false) event.preventDefault();
 });
 
 async function begin(): Promise<void> {
   readAddress();
-  addEventListener("hashchange", readAddress);
+  addEventListener("hashchange", followAddress);
   if (inReport) {
     await readReport();
     logClock.value = report?.clock ?? null;
@@ -180,6 +183,8 @@ void begin().then(() => {
   // The address is told when the picture is there.
   setTimeout(keepAddress);
   effect(() => { document.documentElement.lang = lang.value; remember("lang", lang.value); });
+  if (inReport) return;
+  followServer();
   // A source that comes back, and logs that are read.
-  setInterval(() => { if (!hidden.value && (connection.value === "gone" || frozen.value || isFleet())) void loadHosts(); }, 3000);
+  setInterval(() => { if (!hidden.value && (frozen.value || isFleet())) void loadHosts(); }, 3000);
 });

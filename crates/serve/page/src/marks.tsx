@@ -12,6 +12,8 @@ import { lang, t } from "./words";
 /** How often the findings of a live machine, and those of a log that is still read, are asked for. */
 const PERIOD = 10_000;
 const found = signal<Finding[]>([]);
+/** The host that they were found on. */
+let foundOf = "";
 const opened = signal<string | null>(null);
 
 export const rangesOf = (one: Finding) => one.instances.flatMap((where) => where.ranges);
@@ -31,20 +33,21 @@ export function useFindings(): Finding[] {
       try {
         // One page of this browser at a time waits for an answer that may take long.
         const { findings, pending } = await (navigator.locks ? navigator.locks.request("tally-findings", { signal: control.signal }, ask) : ask());
+        if (control.signal.aborted) return;
         found.value = findings;
         soon = pending === true;
         if (!isLive()) return;
       } catch { /* the log is still read, or the server is gone, which others say */ }
       if (!control.signal.aborted) timer = setTimeout(load, soon ? 1000 : PERIOD);
     };
-    opened.value = null;
+    [opened.value, foundOf] = [null, id];
     found.value = report?.findings ?? [];
     if (!inReport) void load();
     return () => { control.abort(); clearTimeout(timer); };
   }, [id, lang.value]);
   const { times } = data.value;
   const [first, last] = [times[0], times[times.length - 1]];
-  return found.value.filter((one) => rangesOf(one).some((part) => part.to >= first && part.from <= last));
+  return foundOf !== id ? [] : found.value.filter((one) => rangesOf(one).some((part) => part.to >= first && part.from <= last));
 }
 
 /** Opens the finding behind the one that is open, or that at a time; says it to a screen reader. */

@@ -6,10 +6,12 @@ import { Chart, colour, dash, powerOf } from "./chart";
 import { clock, duration, moment, number, power } from "./format";
 import { Heat } from "./heat";
 import { data, type Data } from "./live";
+import { key, type Key } from "./keys";
+import { Alerts } from "./alerts";
 import { Marks, openMark, useFindings } from "./marks";
 import {
   addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, hostOf, inReport, isLive, LOOKS, MOST_NOTES, MOST_STYLES, notes, axis, styleOf, styles, styling, written,
-  paths, range, said, screen, span, sweep, theme, trouble, undo, undoable, VIEWS, view, type View,
+  paths, range, say, span, sweep, theme, trouble, undo, undoable, VIEWS, view, type View,
 } from "./state";
 import { Properties } from "./properties";
 import type { Finding } from "./report";
@@ -34,12 +36,17 @@ function annotate(): void {
 
 const SPANS = [60, 120, 600, 1800, 3600];
 
-export async function ask(time: number, path: string | null): Promise<void> {
+/** Questions for causes: the answer to the last one counts. */
+let asked = 0;
+async function ask(time: number, path: string | null): Promise<void> {
   if (inReport) return;
+  asked += 1;
+  const [own, id] = [asked, host.value];
+  const isOld = () => own !== asked || id !== host.peek();
   try {
-    const answer = await get<Contributors>("contributors", { host: host.value, lang: lang.value, time, path });
-    causes.value = { at: answer.time ?? time, answer };
-  } catch (error) { fail(error); }
+    const answer = await get<Contributors>("contributors", { host: id, lang: lang.value, time, path });
+    if (!isOld()) causes.value = { at: answer.time ?? time, answer };
+  } catch (error) { if (!isOld()) fail(error); }
 }
 
 export function Monitor() {
@@ -59,12 +66,15 @@ export function Monitor() {
   useSignalEffect(() => { void host.value; selection.value = null; causes.value = null; });
 
   const select = async (from: number, to: number) => {
-    selection.value = [from, to];
-    selected.value = null;
+    const own: [number, number] = [from, to];
+    [selection.value, selected.value] = [own, null];
     if (inReport) return;
-    const points = 2;
-    try { selected.value = await get("query", { host: host.value, lang: lang.value, path: paths.value, from, to, points }); }
-    catch (error) { fail(error); }
+    // Another range may be chosen before this one has its numbers.
+    const isShown = () => selection.peek() === own;
+    try {
+      const answer = await get<ChartAnswer>("query", { host: host.value, lang: lang.value, path: paths.value, from, to, points: 2 });
+      if (isShown()) selected.value = answer;
+    } catch (error) { if (isShown()) fail(error); }
   };
   const zoom = (factor: number, at: number) => {
     const [begin, end] = range.value ?? [shown.times[0], shown.times[shown.times.length - 1]];
@@ -89,7 +99,7 @@ export function Monitor() {
     marks, onMark: (time: number) => openMark(marks, time),
     highlight: highlight.value, theme: theme.value, notes: notes.value, onSelect: select, onZoom: zoom, onPan: pan,
     sweep: live && sweep.value && !shown.decimated ? span.value : null, axis: axis.value,
-    onCursor: (time: number | null) => { cursor.value = time; }, say: (words: string) => { said.value = words; },
+    onCursor: (time: number | null) => { cursor.value = time; }, say,
   };
   const pick = (time: number, which: number) => { chosen.value = shown.series[which]?.path ?? null; void ask(time, chosen.value); };
   return (
@@ -150,6 +160,7 @@ function Toolbar({ live }: { live: boolean }) {
           onChange={(event) => { span.value = Number(event.currentTarget.value); range.value = null; }}>
           {[...new Set([...SPANS, span.value])].map((one) => <option value={String(one)}>{duration(one)}</option>)}
         </select></label>
+        <span class="soft">{t("interval")} {number(hostOf(host.value)?.interval)} s</span>
         <label class="check"><input type="checkbox" checked={sweep.value}
           onChange={(event) => { sweep.value = event.currentTarget.checked; }} /> {t("sweep")}</label>
         <button aria-pressed={frozen.value} onClick={() => { frozen.value = !frozen.value; }}>
@@ -163,34 +174,6 @@ function Toolbar({ live }: { live: boolean }) {
       {range.value && <button onClick={() => { range.value = null; }}>{t("unzoom")}</button>}
       {live && frozen.value && <span class="badge">{t("frozen")}</span>}
     </div>
-  );
-}
-
-/** The most alerts that are listed. */
-const MOST_ALERTS = 50;
-
-/** When lines rose above their thresholds, and fell below them, in the time that is shown: the newest first. */
-function Alerts({ shown }: { shown: Data }) {
-  const found: { time: number; begins: boolean; nth: number; value: number }[] = [];
-  shown.series.forEach((one, nth) => {
-    const threshold = styleOf(one)?.threshold;
-    if (threshold === undefined) return;
-    let isOver = false;
-    one.values.forEach((value, row) => {
-      if (value == null || value > threshold === isOver) return;
-      isOver = !isOver;
-      found.push({ time: shown.times[row], begins: isOver, nth, value });
-    });
-  });
-  if (found.length === 0) return null;
-  found.sort((one, other) => other.time - one.time);
-  return (
-    <section class="panel alerts"><h2>{t("alerts")}: {number(found.length)}</h2><div class="scroll"><table><tbody>{found.slice(0, MOST_ALERTS).map(({ time, begins, nth, value }) => {
-      const { path, counter, instance, unit } = shown.series[nth];
-      return (
-        <tr key={`${time} ${nth}`}><td><button class="link" onClick={() => { cursor.value = time; chosen.value = path; }}>{moment(time)}</button></td><td class={begins ? "bad" : ""}>{t(begins ? "alertBegan" : "alertEnded")}</td>
-          <td>{counter} {instance ?? ""}</td><td class="num">{number(value)} {unit}</td></tr>);
-    })}</tbody></table></div></section>
   );
 }
 
@@ -411,17 +394,12 @@ function Table({ shown: all }: { shown: Data }) {
   );
 }
 
-/** The keys of this screen. */
-export function monitorKey(key: string): boolean {
-  if (screen.value !== "monitor") return false;
-  if (key === "v") view.value = VIEWS[(VIEWS.indexOf(view.value) + 1) % VIEWS.length];
-  else if (key === "h") highlight.value = !highlight.value;
-  else if (key === "m") annotate();
-  else if (key === "u") undo();
-  else if (key === "p") styling.value = true;
-  else if (key === "f") return openMark(nextMarks);
-  else if (key === " ") frozen.value = !frozen.value;
-  else if (key === "w") void ask(cursor.value ?? data.value.times[data.value.times.length - 1] ?? Date.now(), chosen.value);
-  else return false;
-  return true;
-}
+/** The keys of this screen. Those of a chart are heard by the one that has the focus. */
+export const MONITOR_KEYS: Key[] = [
+  key("V", "view", () => { view.value = VIEWS[(VIEWS.indexOf(view.value) + 1) % VIEWS.length]; }, "monitor"),
+  key("H", "highlight", () => { highlight.value = !highlight.value; }, "monitor"),
+  key("M", "note", annotate, "monitor"), key("U", "undo", undo, "monitor"), key("P", "properties", () => { styling.value = true; }, "monitor"),
+  key("F", "findings", () => openMark(nextMarks), "monitor"), { ...key("␣", "freeze", () => { frozen.value = !frozen.value; }, "monitor", [" "]), only: () => !inReport },
+  key("W, Enter", "who", () => { void ask(cursor.value ?? data.value.times[data.value.times.length - 1] ?? Date.now(), chosen.value); }, "monitor", ["w"]),
+  { shown: "← → Home End PgUp PgDn", word: "chart", on: "monitor" }, { shown: "+ −", word: "zoom", on: "monitor" }, { shown: "⇧ ← →", word: "pan", on: "monitor" },
+];

@@ -5,10 +5,11 @@ import { early, get, type Folded, type Gauge, type Overview as Answer } from "./
 import { Spark } from "./chart";
 import { bits, brief, bytes, duration, moment, number, percent } from "./format";
 import { hidden } from "./live";
-import { adding, addPaths, connection, cursor, fail, host, hosts, isFleet, isLive, openHost, show } from "./state";
+import { adding, addPaths, connection, cursor, fail, host, hosts, isFleet, isGone, isLive, openHost, show } from "./state";
 import { t } from "./words";
 
-const answer = signal<Answer | null>(null);
+/** The answer, and the host that it is of: what was asked of another one may come late. */
+const answer = signal<{ id: string; of: Answer } | null>(null);
 const PERIOD = 1000;
 
 function toChart(paths: string[]): void {
@@ -50,15 +51,15 @@ function Idle({ folded }: { folded: Folded }) {
 export function Overview() {
   useState(() => {
     const came = cursor.peek() === null && host.peek() === hosts.peek()[0]?.id ? early("overview") : undefined;
-    if (came) answer.value = came;
+    if (came) answer.value = { id: host.peek(), of: came };
   });
   useSignalEffect(() => {
     const [id, at, stays] = [host.value, cursor.value, hidden.value];
-    if (!id || stays) return;
+    if (!id || stays || isGone.value) return;
     const control = new AbortController();
     const load = async () => {
       try {
-        answer.value = await get<Answer>("overview", { host: id, time: at }, control.signal);
+        answer.value = { id, of: await get<Answer>("overview", { host: id, time: at }, control.signal) };
         connection.value = "there";
       } catch (error) { if (!control.signal.aborted) fail(error); }
       if (at === null && isLive() && !control.signal.aborted) timer = setTimeout(load, PERIOD);
@@ -66,7 +67,7 @@ export function Overview() {
     let timer = setTimeout(load, 0);
     return () => { control.abort(); clearTimeout(timer); };
   });
-  const now = answer.value;
+  const now = answer.value?.id === host.value ? answer.value.of : null;
   if (!now) return <main class="empty"><p role="status">{connection.value === "connecting" ? t("connecting") : t("waiting")}</p></main>;
   const { processors, memory, pressure } = now;
   const parts = memory.parts;

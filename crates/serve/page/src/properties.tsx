@@ -1,5 +1,6 @@
 // The properties of the chart: its vertical axis, and how the chosen line looks.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { Dialog } from "./dialog";
 import { Swatch } from "./monitor";
 import { power } from "./format";
 import type { Data } from "./live";
@@ -17,8 +18,6 @@ function axisOf(texts: string[]): [number, number] | null {
 }
 
 export function Properties({ shown, powers, nth, colours }: { shown: Data; powers: number[]; nth: number; colours: number[] }) {
-  const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => { box.current?.showModal(); }, []);
   const one = shown.series[nth];
   const own = (one && styleOf(one)) ?? {};
   // Two changes may come before the dialog is drawn again.
@@ -39,8 +38,7 @@ export function Properties({ shown, powers, nth, colours }: { shown: Data; power
     setTyped([String(low), String(high)]);
   };
   return (
-    <dialog ref={box} class="properties" aria-label={t("properties")} onClose={() => { styling.value = false; }}>
-      <header><h2>{t("properties")}</h2><button onClick={() => { styling.value = false; }}>{t("close")}</button></header>
+    <Dialog open={styling} title={t("properties")} class="properties">
       <fieldset><legend>{t("axis")}</legend>
         <label class="check"><input type="checkbox" checked={axis.value === null} onChange={(event) => fit(event.currentTarget.checked)} /> {t("auto")}</label>
         <label>{t("min")} <NumberField value={typed[0]} disabled={axis.value === null} aria-invalid={wrong} onText={(text) => limit([text, typed[1]])} /></label>
@@ -61,6 +59,6 @@ export function Properties({ shown, powers, nth, colours }: { shown: Data; power
         <label class="check"><input type="checkbox" checked={!own.hidden} onChange={(event) => set({ hidden: !event.currentTarget.checked })} /> {t("visible")}</label>
         <button onClick={reset}>{t("reset")}</button>
       </fieldset>}
-    </dialog>
+    </Dialog>
   );
 }

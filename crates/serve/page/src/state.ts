@@ -1,5 +1,5 @@
 // What the page shows. The part of it that can be sent to somebody else is in the address, behind the #.
-import { batch, effect, signal } from "@preact/signals";
+import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { ApiError, early, get, type Host } from "./api";
 import { remembered, t } from "./words";
 
@@ -62,10 +62,19 @@ export const trouble = signal<string | null>(null);
 /** What a file that was opened has and the page does not, until it is closed. */
 export const notice = signal<string | null>(null);
 export const connection = signal<"connecting" | "there" | "gone" | "denied">("connecting");
+/** The server does not answer; `retry.ts` asks it again. */
+export const isGone = computed(() => connection.value === "gone");
 /** The profile of a .NET program that is shown. */
 export const profile = signal("");
 /** What a screen reader says. */
 export const said = signal("");
+/** Says it when nothing newer comes at once: keys that are held down would be read aloud one by one. */
+const SILENCE = 150;
+let saying = 0;
+export function say(words: string): void {
+  clearTimeout(saying);
+  saying = setTimeout(() => { said.value = words; }, SILENCE);
+}
 
 const isReport = () => (document.getElementById("data")?.textContent ?? "").trim() !== "";
 export const inReport = isReport();
@@ -85,16 +94,38 @@ export function fail(error: unknown): void {
   else connection.value = "gone";
 }
 
+/** A server that takes longer for its hosts, in milliseconds, does not answer. */
+const PATIENCE = 10_000;
+/** The questions for hosts: the number of the last one, and of the one whose answer is known. */
+let [asked, answered] = [0, 0];
 export async function loadHosts(): Promise<void> {
+  asked += 1;
+  const own = asked;
   try {
-    const found = early("hosts") ?? await get<Host[]>("hosts");
+    const found = early("hosts") ?? await get<Host[]>("hosts", {}, AbortSignal.timeout(PATIENCE));
+    // Answers may overtake each other: an older one would bring back what is closed.
+    if (own < answered) return;
+    answered = own;
+    const shown = hostOf(host.value);
     batch(() => {
       hosts.value = found;
       connection.value = "there";
-      if (!hostOf(host.value)) host.value = found[0]?.id ?? "";
+      if (hostOf(host.value)) return;
+      // What was charted of a log that was closed is of no other host.
+      if (shown) leave(shown.name); else host.value = found[0]?.id ?? "";
     });
   } catch (error) { fail(error); }
 }
+
+/** Shows the first host in place of one that was closed. */
+function leave(name: string): void {
+  choose(hosts.peek()[0]?.id ?? "");
+  notice.value = `${name}: ${t("closed")}`;
+  if (screen.peek() === "monitor") void addUsual();
+}
+
+/** What is looked at. Whoever has moved on meanwhile is not taken away from there by what comes late. */
+export const lookedAt = () => `${screen.peek()} ${host.peek()}`;
 
 /** The host whose chart has had counters: whoever removes all of them does not get the usual ones again. */
 let charted = "";
@@ -171,20 +202,23 @@ function keepChanges(): void {
     const goesOn = before?.range && now.range && performance.now() - moved < ONE_MOVE
       && Object.entries(now).every(([key, value]) => key === "range" || value === before?.[key as keyof Shown]);
     if (before?.range !== now.range) moved = performance.now();
-    if (before && before.paths.length > 0 && !goesOn) undoable.value = [...undoable.peek(), before].slice(-MOST_UNDONE);
+    const isThere = untracked(() => before !== null && hostOf(before.host) !== undefined);
+    if (before && isThere && before.paths.length > 0 && !goesOn) undoable.value = [...undoable.peek(), before].slice(-MOST_UNDONE);
     before = now;
   });
 }
 
 /** Shows what was there before the last change. */
 export function undo(): void {
-  const last = undoable.value[undoable.value.length - 1];
-  if (!last) return;
+  // A log that was closed does not come back.
+  const known = undoable.value.filter((one) => hostOf(one.host));
+  const last = known.pop();
+  if (!last) { undoable.value = known; return; }
   before = null;
   batch(() => {
     host.value = last.host; paths.value = last.paths; view.value = last.view; span.value = last.span;
     sweep.value = last.sweep; range.value = last.range; notes.value = last.notes; styles.value = last.styles; axis.value = last.axis;
-    undoable.value = undoable.value.slice(0, -1);
+    undoable.value = known;
   });
 }
 
@@ -199,8 +233,11 @@ export function readAddress(): void {
   };
   batch(() => {
     if (SCREENS.includes(name as Screen)) screen.value = name as Screen;
+    const before = host.value;
     host.value = wanted.get("host") ?? host.value;
     if (wanted.has("path")) paths.value = wanted.getAll("path");
+    // The counters of one host are not those of another.
+    else if (before && host.value !== before) [paths.value, chosen.value] = [[], null];
     if (VIEWS.includes(wanted.get("view") as View)) view.value = wanted.get("view") as View;
     span.value = Math.min(3600, Math.max(10, number("span") ?? span.value));
     sweep.value = wanted.get("sweep") !== "0";
@@ -218,6 +255,12 @@ export function readAddress(): void {
     if (by) fleetOrder.value = { by, back: wanted.get("back") === "1" };
     fleetFilter.value = wanted.get("filter") ?? fleetFilter.value;
   });
+}
+
+/** Shows what somebody wrote into the address. */
+export function followAddress(): void {
+  readAddress();
+  if (screen.value === "monitor") void addUsual();
 }
 
 /** Browsers refuse an address that changes with every frame. */

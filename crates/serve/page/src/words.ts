@@ -5,6 +5,10 @@ export type Lang = "en" | "ko" | "ja" | "ru";
 const LANGS: Lang[] = ["en", "ko", "ja", "ru"];
 export const LANG_NAMES: Record<Lang, string> = { en: "English", ko: "한국어", ja: "日本語", ru: "Русский" };
 
+/** Languages have numbers on Windows. */
+const NUMBERED: Record<string, Lang> = { "009": "en", "012": "ko", "011": "ja", "019": "ru" };
+export const languageOf = (code: string) => LANG_NAMES[NUMBERED[code]] ?? code;
+
 function firstLang(): Lang {
   const known = remembered("lang");
   const wanted = [known, ...(navigator.languages ?? [])].map((one) => one?.slice(0, 2) as Lang);
@@ -61,7 +65,22 @@ const TABLE = {
   stop: ["Stop", "중지", "停止する", "Остановить"],
   beginAt: ["Begin", "시작 시각", "開始時刻", "Начало"],
   endAt: ["End", "종료 시각", "終了時刻", "Конец"],
-  rotate: ["New log after", "새 로그 간격", "次のログまで", "Новый журнал через"],
+  rotateTime: ["New log after", "새 로그 간격", "次のログまで", "Новый журнал через"],
+  rotateSize: ["New log at size", "새 로그 크기", "次のログのサイズ", "Новый журнал с размера"],
+  newestLogs: ["the newest {1} of {2} logs are shown", "로그 {2}개 중 최신 {1}개를 표시합니다", "{2} 個のログのうち最新の {1} 個を表示しています", "показаны последние {1} журналов из {2}"],
+  startStop: ["Start or stop", "시작 또는 중지", "開始または停止", "Начать или остановить"],
+  showLogs: ["Show the logs", "로그 보기", "ログを表示", "Показать журналы"],
+  isOpen: ["it can be chosen at the top now", "이제 위에서 선택할 수 있습니다", "上で選択できます", "теперь можно выбрать вверху"],
+  closed: ["closed", "닫힘", "閉じられました", "закрыт"],
+  move: ["Move", "이동", "移動", "Перемещение"],
+  pan: ["Move the range", "범위 이동", "範囲を移動", "Сдвинуть диапазон"],
+  order: ["Change the order", "순서 변경", "順序を変更", "Изменить порядок"],
+  everywhere: ["Everywhere", "모든 화면", "すべての画面", "Везде"],
+  tryNow: ["Try now", "지금 시도", "今すぐ試す", "Повторить сейчас"],
+  nextTry: ["next try in {1} s", "{1}초 후 다시 시도", "{1} 秒後に再試行", "повтор через {1} с"],
+  tries: ["trying …", "시도 중 …", "試行中…", "попытка …"],
+  ofTimes: ["of {1} collections", "수집 {1}회 기준", "収集 {1} 回から", "по сборам: {1}"],
+  languages: ["Languages", "언어", "言語", "Языки"],
   keptLogs: ["Logs kept", "보관할 로그", "残すログ", "Хранить журналов"],
   mostSize: ["Size limit", "크기 제한", "サイズの上限", "Предел размера"],
   estimate: ["Size", "예상 크기", "見込みサイズ", "Размер"],
@@ -173,7 +192,7 @@ const TABLE = {
   none: ["No counters yet.", "아직 카운터가 없습니다.", "カウンターはまだありません。", "Счётчиков пока нет."],
   waiting: ["Waiting for the first samples …", "첫 샘플을 기다리는 중 …", "最初のサンプルを待っています…", "Ожидание первых замеров …"],
   connecting: ["Connecting …", "연결 중 …", "接続中…", "Соединение …"],
-  gone: ["The server does not answer. Trying again every second; the chart stays.", "서버가 응답하지 않습니다. 1초마다 다시 시도하며 차트는 유지됩니다.", "サーバーが応答しません。1 秒ごとに再試行します。グラフは残ります。", "Сервер не отвечает. Повтор каждую секунду; график сохранён."],
+  gone: ["The server does not answer; the chart stays.", "서버가 응답하지 않습니다. 차트는 유지됩니다.", "サーバーが応答しません。グラフは残ります。", "Сервер не отвечает; график сохранён."],
   denied: ["No right to ask. Open the address that 'tally serve' printed.", "권한이 없습니다. 'tally serve'가 출력한 주소를 여십시오.", "権限がありません。'tally serve' が表示したアドレスを開いてください。", "Нет доступа. Откройте адрес, который вывела 'tally serve'."],
   paused: ["Paused while the tab is hidden", "탭이 숨겨져 일시 중지됨", "タブが非表示の間は停止", "Пауза: вкладка скрыта"],
   processors: ["Processors", "프로세서", "プロセッサ", "Процессоры"],
