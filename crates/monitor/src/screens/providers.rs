@@ -11,6 +11,7 @@ use ratatui::layout::Rect;
 use tallymon::Health;
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{SourceError, SourceErrorKind};
+use tallymon::core::title::Language;
 use tallymon::registry::{Installed, Writer};
 use tallymon::sample::Tick as Sample;
 use tallymon::{Log, Query};
@@ -30,6 +31,9 @@ use crate::term::theme::Theme;
 use crate::words::{Word, Words};
 use crate::workspace::feed::Feed;
 use crate::workspace::state::{Done, Workspace};
+
+/// From this width on there is room for the percentiles beside the names; the details have them anyway.
+const WITH_PERCENTILES: u16 = 116;
 
 /// The list of providers.
 pub(crate) struct Providers {
@@ -146,7 +150,7 @@ impl Providers {
             &footer(Context::Providers, words, theme.glyphs == Glyphs::Ascii),
             theme,
         );
-        let columns = [
+        let mut columns = vec![
             Column { title: words.get(Word::Name), least: 16, right: false },
             Column { title: words.get(Word::State), least: 0, right: false },
             Column { title: words.get(Word::Took), least: 7, right: true },
@@ -156,9 +160,10 @@ impl Providers {
             Column { title: words.get(Word::Errors), least: 6, right: true },
             Column { title: words.get(Word::Late), least: 6, right: true },
             Column { title: words.get(Word::Restarts), least: 6, right: true },
-            Column { title: "p50", least: 7, right: true },
-            Column { title: "p99", least: 7, right: true },
         ];
+        if inside.width >= WITH_PERCENTILES {
+            columns.extend(["p50", "p99"].map(|title| Column { title, least: 7, right: true }));
+        }
         let cells: Vec<Vec<Cell>> = self.providers.iter().map(|row| cells(row, words, theme)).collect();
         let at = self.at();
         let mut texts: Vec<Cell> = Vec::new();
@@ -213,6 +218,15 @@ fn cells(row: &Provider, words: Words, theme: Theme) -> Vec<Cell> {
     ]
 }
 
+/// Languages by their tags, as `en ko`; those that have none by their numbers.
+fn tags(languages: &[Language]) -> String {
+    let tag = |language: &Language| match language.tag() {
+        "und" => language.code(),
+        tag => tag.to_owned(),
+    };
+    languages.iter().map(tag).collect::<Vec<_>>().join(" ")
+}
+
 /// A count.
 fn whole(words: Words, count: f64) -> String {
     words.numbers().number_of(count, CounterType::PERF_COUNTER_LARGE_RAWCOUNT)
@@ -240,12 +254,8 @@ fn details(row: &Provider, is_now: bool, words: Words, theme: Theme) -> Vec<Cell
     .into_iter()
     .filter_map(|(word, text)| Some(format!("{} {}", words.get(word), text?)))
     .chain([percentile("p50", row.median), percentile("p99", row.p99)].into_iter().flatten())
-    .chain(
-        row.languages
-            .iter()
-            .filter(|all| !all.is_empty())
-            .map(|all| all.iter().map(|language| language.name()).collect::<Vec<_>>().join(", ")),
-    )
+    .chain(row.languages.as_deref().map(tags))
+    .filter(|text| !text.is_empty())
     .collect();
     let between = theme.either(" · ", " . ");
     vec![
