@@ -95,6 +95,22 @@ const start = await range();
 await page.keyboard.press("Shift+ArrowLeft");
 await page.waitForFunction((start) => new URLSearchParams(location.hash.split("?")[1]).get("from") !== start, start);
 await page.getByRole("button", { name: "Zoom out" }).click();
+// What is typed slowly stays, though samples come: they draw the dialog anew.
+await page.keyboard.press("p");
+const properties = page.getByRole("dialog", { name: "Properties" });
+await properties.getByLabel("Alert above").focus();
+await page.keyboard.type("12345.5", { delay: 400 });
+check(await properties.getByLabel("Alert above").inputValue() === "12345.5", `typed became ${await properties.getByLabel("Alert above").inputValue()}`);
+await properties.getByRole("checkbox", { name: "Automatic" }).uncheck();
+await properties.getByLabel("Maximum").fill("");
+await page.keyboard.type("250", { delay: 600 });
+check(await properties.getByLabel("Maximum").inputValue() === "250", `typed became ${await properties.getByLabel("Maximum").inputValue()}`);
+await page.waitForFunction(() => location.hash.includes("axis=0%7E250") && /style=[^&]*12345\.5/.test(location.hash));
+await properties.getByRole("button", { name: "Reset" }).click();
+check(await properties.getByLabel("Alert above").inputValue() === "", "a threshold stays after a reset");
+await properties.getByRole("checkbox", { name: "Automatic" }).check();
+await page.keyboard.press("Escape");
+await page.waitForFunction(() => !location.hash.includes("style=") && !location.hash.includes("axis="));
 // A dialog gives the focus back, however it is closed.
 const settings = page.getByRole("button", { name: "Settings" });
 await settings.focus();

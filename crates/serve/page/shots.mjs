@@ -116,13 +116,13 @@ async function lookAtProfiles(page) {
 const rowsIn = (page, count) => page.waitForFunction(
   (count) => document.querySelectorAll("table.legend tbody tr").length >= count, count);
 
-if (address.startsWith("file:")) {
-  await lookAtReport();
-} else if (address.endsWith("#hosts")) {
-  await lookAtFleet();
-} else {
-  await lookAtServer();
-}
+const looks = address.startsWith("file:") ? lookAtReport : address.endsWith("#hosts") ? lookAtFleet : lookAtServer;
+// What a page shows when something does not come.
+const lookAtFault = async (error) => {
+  faults.push(error.stack);
+  for (const page of browser.contexts().flatMap((context) => context.pages())) faults.push(`${page.url()}: ${(await page.locator("body").innerText()).slice(0, 1500)}`);
+};
+await looks().catch(lookAtFault);
 
 /** The page of all machines: two answer, one is gone and has a hostile name. */
 async function lookAtFleet() {
@@ -754,17 +754,17 @@ await page.locator("form input[name=name]").fill("from the page");
 const size = page.locator("form [role=status]");
 const says = (hasText) => page.locator("form [role=status]", { hasText }).waitFor();
 await says("71 KiB/h");
-if ((await size.textContent()).includes("Everything")) faults.push(`a session without an end has a size: ${await size.textContent()}`);
+if ((await size.textContent()).includes("Sum")) faults.push(`a session without an end has a size: ${await size.textContent()}`);
 await page.getByLabel("Begin").fill("2030-01-02T03:04");
 await page.getByLabel("End", { exact: true }).fill("2030-01-03T03:04");
 await page.getByLabel("New log after").fill("1h");
 await page.getByLabel("New log at size").fill("100M");
 await page.getByLabel("Logs kept").fill("24");
-await says("Everything ≤ 1.7 MiB");
+await says("Sum ≤ 1.7 MiB");
 await page.getByLabel("Interval").fill("0");
 await says("out of range");
 await page.getByLabel("Interval").fill("2s");
-await says("Everything");
+await says("Sum");
 await look(page, "new-session");
 await page.keyboard.press("Enter");
 await page.getByRole("button", { name: "from the page", exact: true }).waitFor();
@@ -863,11 +863,34 @@ const phone = await open({ viewport: { width: 390, height: 844 }, storageState: 
 await phone.goto(page.url());
 await phone.locator(".processes tbody tr").first().waitFor();
 await look(phone, "phone");
-await phone.keyboard.press("6");
-await phone.locator("tbody tr").first().waitFor();
-await look(phone, "phone-providers");
-const wide = await phone.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-if (wide > 0) faults.push(`the phone scrolls sideways by ${wide} pixels`);
+// Every screen on a narrow phone and on a usual one: nothing scrolls sideways but tables within their frames.
+const screens = { 1: ["overview", ".processes tbody tr"], 2: ["monitor", "table.legend tbody tr"], 3: ["logs", ".drop"], 4: ["explain", ".explain h2"], 5: ["sessions", "tbody tr"], 6: ["providers", "tbody tr"], 7: ["events", "tbody tr"] };
+for (const width of [320, 390]) {
+  await phone.setViewportSize({ width, height: 844 });
+  for (const [key, [name, part]] of Object.entries(screens)) {
+    await phone.keyboard.press(key);
+    await phone.locator(part).first().waitFor();
+    if (width === 320) await look(phone, `phone-${name}`); else await phone.screenshot({ path: `${folder}/phone-${width}-${name}.png` });
+    const wide = await phone.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (wide > 0) faults.push(`${name} scrolls sideways by ${wide} pixels on a phone of ${width}`);
+  }
+}
+await phone.keyboard.press("2");
+await phone.keyboard.press("a");
+await phone.getByRole("dialog").getByRole("button", { name: "Память", exact: true }).waitFor();
+await look(phone, "phone-add");
+const beyond = await phone.getByRole("dialog").evaluate((one) => one.scrollWidth - one.clientWidth);
+if (beyond > 0) faults.push(`the dialog scrolls sideways by ${beyond} pixels`);
+await phone.keyboard.press("Escape");
+// On paper are the chart and its numbers, and no buttons.
+await phone.setViewportSize({ width: 720, height: 1000 });
+await phone.emulateMedia({ media: "print" });
+await phone.locator(".plot").waitFor();
+await phone.screenshot({ path: `${folder}/monitor-print.png`, fullPage: true });
+if (await phone.locator("button:not(.link, .mark):visible").count() > 0) faults.push("buttons of the monitor are printed");
+if (!(await phone.locator("table.legend").innerText()).includes("%")) faults.push("the names of the counters are not printed");
+const cut = await phone.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+if (cut > 0) faults.push(`the monitor is wider than the paper by ${cut} pixels`);
 
 const stranger = await open();
 await stranger.goto(page.url().split("#")[0]);

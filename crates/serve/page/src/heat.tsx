@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Data } from "./live";
 import { clock, moment, number } from "./format";
+import { t } from "./words";
 
 /** Dark to light, which people who see no colours can tell apart too (viridis). */
 const STOPS = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
@@ -12,6 +13,8 @@ const SHADES = Uint32Array.from({ length: 256 }, (_, nth) => {
   return (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
 });
 const MOST_COLUMNS = 600;
+/** More rows are too narrow for their names. */
+const MOST_NAMED = 40;
 
 /** The column of each row of the data, and their number. A hole in time stays a hole. */
 function columnsOf(times: number[]): { of: [number, number][]; width: number } {
@@ -95,11 +98,12 @@ export function Heat({ data, chosen, label, onCursor, onChoose, onPick, say }: P
   };
   const one = data.series[chosen];
   return (
-    <figure class="heat">
+    <figure class="heat"><div class="rows">
+      {rows <= MOST_NAMED && <ol aria-hidden="true">{data.series.map((one) => <li title={one.path}>{one.instance ?? one.counter}</li>)}</ol>}
       <canvas ref={canvas} tabIndex={0} role="application" aria-label={label} style={{ height: `${height}px` }} onKeyDown={onKeyDown}
         onMouseMove={(event) => { const [nth, row] = meant(event); tell(nth, row); event.currentTarget.title = data.series[row]?.path ?? ""; }}
-        onClick={(event) => { const [nth, row] = meant(event); onChoose(row); onPick(data.times[nth] ?? 0, row); }} />
-      <figcaption><span>{clock(data.times[0])}</span><span>{one && `${one.counter} ${one.instance ?? ""}`}</span><span>{clock(data.times[data.times.length - 1])}</span></figcaption>
+        onClick={(event) => { const [nth, row] = meant(event); onChoose(row); onPick(data.times[nth] ?? 0, row); }} /></div>
+      <figcaption><span>{clock(data.times[0])}</span><span>0 <i /> {t("max")}</span><span>{one && `${one.counter} ${one.instance ?? ""}`}</span><span>{clock(data.times[data.times.length - 1])}</span></figcaption>
     </figure>
   );
 }

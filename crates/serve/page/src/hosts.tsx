@@ -58,7 +58,7 @@ function Row({ one }: { one: FleetHost }) {
     <tr>
       <th scope="row"><button class="link" onClick={() => void openHost(one.id, "overview")}>{one.name}</button></th>
       <td class={one.state === "failed" ? "bad" : one.state === "late" ? "high" : ""}>{t(STATE_WORDS[one.state])}
-        {one.why && <div class="soft">{one.why}{one.retry !== null && ` · ${t("retry")} ${Math.ceil(one.retry)} s`}</div>}</td>
+        {one.why && <div class="soft">{one.why}{one.retry !== null && ` · ${t("nextTry").replace("{1}", String(Math.ceil(one.retry)))}`}</div>}</td>
       {cell(share(one.processor), level(one.processor))}{cell(share(one.memory), level(one.memory))}{cell(share(one.disk), level(one.disk))}
       {cell(rate(one.diskBytes))}{cell(rate(one.network))}
       {cell(waits(one) === null && one.paging !== null ? `${number(Math.round(one.paging))} p/s` : share(waits(one)))}

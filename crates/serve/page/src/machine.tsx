@@ -7,7 +7,7 @@ import { hidden } from "./live";
 import { ready } from "./logs";
 import { key, type Key } from "./keys";
 import { cursor, fail, FORMATS, host, isGone, isLive, lookedAt, notice, paths, said } from "./state";
-import { lang, languageOf, named, t, type Word } from "./words";
+import { lang, languageOf, named, t, tagOf, type Word } from "./words";
 
 /** An answer, or why there is none; and the host that was asked. */
 type Known<T> = { answer?: T; why?: string; of?: Value };
@@ -89,7 +89,7 @@ async function show(one: Session): Promise<void> {
   const asked = act<{ id: string; logs: number; all: number }>("sessions/open", { name: one.name }).finally(() => { busy.value = false; });
   try {
     const { id, logs, all } = await asked;
-    if (logs < all) notice.value = `${one.name}: ${t("newestLogs").replace("{1}", number(logs)).replace("{2}", number(all))}`;
+    if (logs < all) notice.value = `${one.name}: ${t("logs")} ${number(logs)} ${t("of")} ${number(all)}`;
     await ready(id, undefined, begun);
   } catch (error) { fail(error); }
 }
@@ -116,7 +116,7 @@ const withChosen = (does: (one: Session) => void) => () => {
 export const SESSION_KEYS: Key[] = [
   ...[key("N", "newSession", () => { making.value = !making.value; }, "sessions"), key("S", "startStop", withChosen(turn), "sessions"), key("D", "remove", withChosen(drop), "sessions")]
     .map((one) => ({ ...one, only: changes })),
-  { ...key("O", "showLogs", withChosen((one) => { if (one.logs > 0) void show(one); }), "sessions"), only: () => sessions.value.answer?.opensLogs !== false },
+  { ...key("O", "show", withChosen((one) => { if (one.logs > 0) void show(one); }), "sessions"), only: () => sessions.value.answer?.opensLogs !== false },
 ];
 
 export function Sessions() {
@@ -195,7 +195,7 @@ function Form() {
       <label>{t("format")} <select name="format">{FORMATS.map((one) => <option selected={one === "tally"}>{one}</option>)}</select></label>
       {field("rotateTime", "rotateTime", { placeholder: "1h", class: "short" })}{field("rotateSize", "rotateSize", { placeholder: "100M", class: "short" })}{field("segments", "keptLogs", { type: "number", min: 1, class: "short" })}{field("maxSize", "mostSize", { placeholder: "2G", class: "short" })}
       <button class="main" disabled={busy.value || paths.value.length === 0}>{t("start")}</button>
-      <p role="status" class={why ? "bad" : ""}>{t("estimate")}: {why ?? (answer ? `≤ ${bytes(answer.bytesAnHour)}/${t("hour")}${answer.mostBytes === null ? "" : `, ${t("whole")} ≤ ${bytes(answer.mostBytes)}`} (tally)` : "…")}</p>
+      <p role="status" class={why ? "bad" : ""}>{t("estimate")}: {why ?? (answer ? `≤ ${bytes(answer.bytesAnHour)}/${t("hour")}${answer.mostBytes === null ? "" : `, ${t("sum")} ≤ ${bytes(answer.mostBytes)}`} (tally)` : "…")}</p>
       <p>{paths.value.length === 0 ? t("none") : paths.value.map((path) => <><code>{path}</code> </>)}</p>
     </form>
   );
@@ -219,9 +219,9 @@ export function Providers() {
             <th scope="row">{named(one.title, one.name)}{one.reason && <div class="soft">{one.reason}{one.remedy && ` – ${one.remedy}`}</div>}</th>
             <td>{one.state ? <State word={one.state === "failed" ? "broken" : one.state} name={one.state} /> : "–"}
               {own.control && one.service && <button class="small" disabled={busy.value} onClick={() => enable(one)} aria-label={`${t(one.state === "disabled" ? "enable" : "disable")}: ${one.title}`}>{t(one.state === "disabled" ? "enable" : "disable")}</button>}</td><td class="num">{t(one.kind)}</td>
-            <td class="num">{brief(one.last)}</td>{[one.p50, one.p99].map((part) => <td class="num" title={t("ofTimes").replace("{1}", number(one.times))}>{brief(part)}</td>)}<td class="num">{brief(one.average)}</td><td class="num">{one.share === null ? "–" : `${number(one.share)} %`}</td>
+            <td class="num">{brief(one.last)}</td>{[one.p50, one.p99].map((part) => <td class="num" title={`n = ${number(one.times)}`}>{brief(part)}</td>)}<td class="num">{brief(one.average)}</td><td class="num">{one.share === null ? "–" : `${number(one.share)} %`}</td>
             {[one.collections, one.errors, one.late, one.restarts].map((count) => <td class="num">{number(count)}</td>)}
-            <td>{one.languages?.map(languageOf).join(", ") ?? "–"}</td>
+            <td title={one.languages?.map(languageOf).join(", ")}>{one.languages?.map(tagOf).join(" ") || "–"}</td>
           </tr>))}</tbody>
       </table></div>
     </main>

@@ -75,8 +75,8 @@ function Trouble() {
       {notice.value && <p class="note">{notice.value} <button onClick={() => { notice.value = null; }}>{t("close")}</button></p>}
       {hidden.value && isLive() && <p class="note">{t("paused")}</p>}
     </div>
-    {isGone.value && <p class="note retry"><span role="timer">{left.value === 0 ? t("tries") : t("nextTry").replace("{1}", String(left.value))}</span>{" "}
-      <button disabled={left.value === 0} onClick={() => void tryNow()}>{t("tryNow")}</button></p>}
+    {isGone.value && <aside class="note retry" aria-label={t("gone")}><span role="timer">{left.value === 0 ? t("connecting") : t("nextTry").replace("{1}", String(left.value))}</span>{" "}
+      <button disabled={left.value === 0} onClick={() => void tryNow()}>{t("tryNow")}</button></aside>}
   </>);
 }
 
@@ -94,7 +94,7 @@ const table = (): Key[] => [
 function Keys() {
   return (
     <Dialog open={helping} title={t("keys")}>
-      <div class="keys">{([undefined, "monitor", "add", ...tabs().filter((one) => one !== "monitor")] as Key["on"][]).map((on) => {
+      <div class="keys">{([undefined, "monitor", inReport ? "report" : "add", ...tabs().filter((one) => one !== "monitor")] as Key["on"][]).map((on) => {
         const own = keysOf(table(), on);
         return own.length > 0 && <section key={on}><h3>{t(on ?? "everywhere")}</h3><dl>{own.map((one) => <><dt><kbd>{one.shown}</kbd></dt><dd>{t(one.word)}</dd></>)}</dl></section>;
       })}</div>

@@ -160,7 +160,6 @@ function Toolbar({ live }: { live: boolean }) {
           onChange={(event) => { span.value = Number(event.currentTarget.value); range.value = null; }}>
           {[...new Set([...SPANS, span.value])].map((one) => <option value={String(one)}>{duration(one)}</option>)}
         </select></label>
-        <span class="soft">{t("interval")} {number(hostOf(host.value)?.interval)} s</span>
         <label class="check"><input type="checkbox" checked={sweep.value}
           onChange={(event) => { sweep.value = event.currentTarget.checked; }} /> {t("sweep")}</label>
         <button aria-pressed={frozen.value} onClick={() => { frozen.value = !frozen.value; }}>
@@ -172,7 +171,7 @@ function Toolbar({ live }: { live: boolean }) {
       <button disabled={undoable.value.length === 0} onClick={undo} title="u">{t("undo")}</button>
       {!inReport && <a class="button" download href={savedView()}>{t("saveView")}</a>}
       {range.value && <button onClick={() => { range.value = null; }}>{t("unzoom")}</button>}
-      {live && frozen.value && <span class="badge">{t("frozen")}</span>}
+      {live && (frozen.value ? <span class="badge">{t("frozen")}</span> : <span class="soft">{t("interval")} {number(hostOf(host.value)?.interval)} s</span>)}
     </div>
   );
 }
@@ -399,7 +398,7 @@ export const MONITOR_KEYS: Key[] = [
   key("V", "view", () => { view.value = VIEWS[(VIEWS.indexOf(view.value) + 1) % VIEWS.length]; }, "monitor"),
   key("H", "highlight", () => { highlight.value = !highlight.value; }, "monitor"),
   key("M", "note", annotate, "monitor"), key("U", "undo", undo, "monitor"), key("P", "properties", () => { styling.value = true; }, "monitor"),
-  key("F", "findings", () => openMark(nextMarks), "monitor"), { ...key("␣", "freeze", () => { frozen.value = !frozen.value; }, "monitor", [" "]), only: () => !inReport },
+  key("F", "findings", () => openMark(nextMarks), "monitor"), { ...key("Space", "freeze", () => { frozen.value = !frozen.value; }, "monitor", [" "]), only: () => !inReport },
   key("W, Enter", "who", () => { void ask(cursor.value ?? data.value.times[data.value.times.length - 1] ?? Date.now(), chosen.value); }, "monitor", ["w"]),
-  { shown: "← → Home End PgUp PgDn", word: "chart", on: "monitor" }, { shown: "+ −", word: "zoom", on: "monitor" }, { shown: "⇧ ← →", word: "pan", on: "monitor" },
+  { shown: "← → Home End PgUp PgDn", word: "chart", on: "monitor" }, { shown: "+ −", word: "zoom", on: "monitor" }, { shown: "⇧ ← →", word: "move", on: "monitor" },
 ];

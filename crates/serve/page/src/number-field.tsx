@@ -9,7 +9,7 @@ type Props = {
 export function NumberField({ value, onText, step = "any", ...more }: Props) {
   const [typed, setTyped] = useState<string | null>(null);
   return (
-    <input {...more} type="number" step={step} value={typed ?? value} onInput={(event) => setTyped(event.currentTarget.value)}
-      onChange={(event) => { setTyped(null); onText(event.currentTarget.value); }} />
+    <input {...more} type="number" step={step} value={typed ?? value} onChange={() => setTyped(null)}
+      onInput={({ currentTarget: { value: text, validity } }) => { setTyped(text); if (!validity.badInput) onText(text); }} />
   );
 }

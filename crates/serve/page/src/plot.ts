@@ -97,7 +97,7 @@ export class Plot {
   }
 
   /** The pixels of the frame. */
-  get frame(): Frame { return this.drawn?.frame ?? this.frameOf(null); }
+  get frame(): Frame { return this.drawn?.frame ?? this.frameOf(); }
 
   /** Where a row is, in pixels of the canvas; NaN for one that is not shown. */
   xOf(row: number): number { return this.drawn && row >= this.drawn.first ? this.drawn.frame.left + this.drawn.xs[row] : NaN; }
@@ -118,15 +118,15 @@ export class Plot {
     return near;
   }
 
-  private frameOf(sweep: number | null): Frame {
+  private frameOf(): Frame {
     const fine = devicePixelRatio;
-    const [wide, high] = [this.size[0] - LEFT - RIGHT, this.size[1] - TOP - (sweep === null ? BOTTOM : 10)];
+    const [wide, high] = [this.size[0] - LEFT - RIGHT, this.size[1] - TOP - BOTTOM];
     return { left: Math.round(LEFT * fine), top: Math.round(TOP * fine), width: Math.max(1, Math.round(wide * fine)), height: Math.max(1, Math.round(high * fine)), fine };
   }
 
   private scaled(picture: Picture): Drawn {
     const { times, sweep } = picture;
-    const frame = this.frameOf(sweep);
+    const frame = this.frameOf();
     const [begin, newest] = [times[0] ?? 0, times[times.length - 1] ?? 0];
     const width = sweep === null ? newest - begin : sweep * 1000;
     let first = 0;
@@ -238,10 +238,13 @@ export class Plot {
     }
     [context.textAlign, context.textBaseline] = ["center", "top"];
     const [begin, end] = [picture.times[0] ?? 0, picture.times[picture.times.length - 1] ?? 0];
-    if (picture.sweep === null && end > begin) {
-      const { ticks, step } = timesBetween(begin, end, width / fine / 90);
+    // The times of a sweep stay where they are until it passes them.
+    const { sweep } = picture;
+    const from = sweep === null ? begin : end - sweep * 1000 * (1 - GAP);
+    if (end > from) {
+      const { ticks, step } = timesBetween(from, end, width / fine / 90);
       for (const tick of ticks) {
-        const x = sharp(left + (tick - begin) / (end - begin) * (width - 1));
+        const x = sharp(left + (sweep === null ? (tick - begin) / (end - begin) : phaseOf(tick, sweep) / (sweep * 1000)) * (width - 1));
         context.moveTo(x, top);
         context.lineTo(x, top + height + 5 * fine);
         context.fillText(step < DAY ? clock(tick) : day(tick), x, top + height + 8 * fine);

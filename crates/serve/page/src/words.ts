@@ -7,6 +7,7 @@ export const LANG_NAMES: Record<Lang, string> = { en: "English", ko: "한국어"
 
 /** Languages have numbers on Windows. */
 const NUMBERED: Record<string, Lang> = { "009": "en", "012": "ko", "011": "ja", "019": "ru" };
+export const tagOf = (code: string) => NUMBERED[code] ?? code;
 export const languageOf = (code: string) => LANG_NAMES[NUMBERED[code]] ?? code;
 
 function firstLang(): Lang {
@@ -67,19 +68,14 @@ const TABLE = {
   endAt: ["End", "종료 시각", "終了時刻", "Конец"],
   rotateTime: ["New log after", "새 로그 간격", "次のログまで", "Новый журнал через"],
   rotateSize: ["New log at size", "새 로그 크기", "次のログのサイズ", "Новый журнал с размера"],
-  newestLogs: ["the newest {1} of {2} logs are shown", "로그 {2}개 중 최신 {1}개를 표시합니다", "{2} 個のログのうち最新の {1} 個を表示しています", "показаны последние {1} журналов из {2}"],
   startStop: ["Start or stop", "시작 또는 중지", "開始または停止", "Начать или остановить"],
-  showLogs: ["Show the logs", "로그 보기", "ログを表示", "Показать журналы"],
   isOpen: ["it can be chosen at the top now", "이제 위에서 선택할 수 있습니다", "上で選択できます", "теперь можно выбрать вверху"],
   closed: ["closed", "닫힘", "閉じられました", "закрыт"],
   move: ["Move", "이동", "移動", "Перемещение"],
-  pan: ["Move the range", "범위 이동", "範囲を移動", "Сдвинуть диапазон"],
   order: ["Change the order", "순서 변경", "順序を変更", "Изменить порядок"],
   everywhere: ["Everywhere", "모든 화면", "すべての画面", "Везде"],
   tryNow: ["Try now", "지금 시도", "今すぐ試す", "Повторить сейчас"],
   nextTry: ["next try in {1} s", "{1}초 후 다시 시도", "{1} 秒後に再試行", "повтор через {1} с"],
-  tries: ["trying …", "시도 중 …", "試行中…", "попытка …"],
-  ofTimes: ["of {1} collections", "수집 {1}회 기준", "収集 {1} 回から", "по сборам: {1}"],
   languages: ["Languages", "언어", "言語", "Языки"],
   keptLogs: ["Logs kept", "보관할 로그", "残すログ", "Хранить журналов"],
   mostSize: ["Size limit", "크기 제한", "サイズの上限", "Предел размера"],
@@ -175,7 +171,6 @@ const TABLE = {
   download: ["Download", "다운로드", "ダウンロード", "Скачать"],
   sweep: ["Sweep", "스윕", "スイープ", "Развёртка"],
   time: ["Time", "시간", "時間", "Время"],
-  minutes: ["min", "분", "分", "мин"],
   whole: ["Everything", "전체", "全体", "Всё"],
   freeze: ["Freeze", "정지", "停止", "Пауза"],
   frozen: ["Frozen", "정지됨", "停止中", "Пауза"],
@@ -264,7 +259,6 @@ const TABLE = {
   findings: ["What stands out", "눈에 띄는 점", "目立つ点", "Что заметно"],
   gaps: ["Gaps", "빈 구간", "空白", "Пропуски"],
   noFindings: ["Nothing stands out.", "특이 사항이 없습니다.", "特に目立つ点はありません。", "Ничего особенного."],
-  statistics: ["Statistics", "통계", "統計", "Статистика"],
   chart: ["Chart", "차트", "グラフ", "График"],
   settings: ["Settings", "설정", "設定", "Настройки"],
   palette: ["Colours of lines", "선 색", "線の色", "Цвета линий"],
@@ -284,7 +278,6 @@ const TABLE = {
   hosts: ["All hosts", "모든 호스트", "全ホスト", "Все узлы"],
   answers: ["answers", "응답함", "応答中", "отвечает"],
   lateHost: ["late", "늦음", "遅延", "молчит"],
-  retry: ["retry in", "재시도까지", "再試行まで", "повтор через"],
   age: ["Age", "경과", "経過", "Давность"],
   clockWord: ["Clock", "시계", "時計", "Часы"],
   keyScreens: ["screens", "화면", "画面", "экраны"],
