@@ -246,6 +246,8 @@ await page.keyboard.press("1");
 await page.locator(".host select").selectOption("live");
 await page.keyboard.press("2");
 await rows(2);
+// The address follows what is shown with a delay.
+await page.waitForFunction(() => location.hash.startsWith("#monitor?host=live"));
 await page.route("**/api/v1/**", (route) => route.abort());
 await page.evaluate(() => { location.hash += "&span=60"; });
 await page.getByRole("alert").getByText("The server does not answer").waitFor();

@@ -241,6 +241,9 @@ fn programs_and_files_are_sources() {
     assert_eq!(reason["file open.1.pub"], Ok(Value::Text("others than its owner can write it".to_string())));
     let Ok(Value::Text(words)) = &reason["file rub\u{fffd}bish.2.pub"] else { panic!("{reason:?}") };
     assert!(words.contains("magic"), "{words}");
+    let languages = value(&mut query, "Languages");
+    assert_eq!(languages["program zoo"], Ok(Value::Text("009 019".to_string())));
+    assert_eq!(languages["file open.1.pub"], Ok(Value::Text(String::new())));
     let errors = value(&mut query, "Errors");
     assert_eq!(errors["program zoo"], Ok(Value::Integer(0)));
     assert_eq!(errors["file open.1.pub"], Ok(Value::Integer(1)));

@@ -114,3 +114,35 @@ impl Installed {
         titles
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::contents::Texts;
+    use super::*;
+
+    #[test]
+    fn a_service_has_the_languages_whose_names_are_its_own() {
+        let mut user = Contents::new(Scope::User);
+        user.add_languages([Language::GERMAN]);
+        for (name, names) in [
+            ("tea", &[(Language::ENGLISH, "Tea"), (Language::GERMAN, "Tee")][..]),
+            // The table in German has its English name.
+            ("cup", &[(Language::ENGLISH, "Cup")]),
+        ] {
+            let names = names.iter().map(|(language, text)| (*language, text.to_string())).collect();
+            let texts = BTreeMap::from([(0, Texts { names, helps: BTreeMap::new() })]);
+            let titles = Some(user.allocate(&texts, 0).unwrap());
+            user.insert(Service { name: name.into(), titles, ..Service::default() });
+        }
+        user.insert(Service { name: "none".into(), ..Service::default() });
+        let installed = Installed { system: Contents::new(Scope::System), user };
+        let found = |name: &str| {
+            let service = installed.user.service(name).unwrap();
+            installed.languages_of(Scope::User, service).to_vec()
+        };
+        let mut tea = found("tea");
+        tea.sort();
+        assert_eq!(tea, [Language::GERMAN, Language::ENGLISH]);
+        assert_eq!((found("cup"), found("none")), (vec![Language::ENGLISH], Vec::new()));
+    }
+}
