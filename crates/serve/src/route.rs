@@ -500,15 +500,7 @@ impl Service {
                 self.look_through(name, parameters, &while_wanted(self.hub.options(), wanted))
             }
             "/api/v1/rows" => self.rows(parameters),
-            "/api/v1/alerts" => {
-                let (paths, thresholds) = (paths(parameters)?, Thresholds::of(parameters)?);
-                match host()? {
-                    Host::Live(live) => live.alerts(&paths, &thresholds),
-                    Host::Log(log, part) => {
-                        log.alerts(part.as_deref(), &paths, &thresholds, &|| wanted.is_wanted())
-                    }
-                }
-            }
+            "/api/v1/alerts" => self.alerts(parameters, wanted),
             "/api/v1/sessions" => self.sessions()?.list(),
             "/api/v1/providers" => match host()? {
                 Host::Live(live) => {
@@ -540,6 +532,15 @@ impl Service {
             }
             "/api/v1/contributors" => contributors(&host()?, parameters),
             _ => Err(Refused::not_found("no such address; /api/v1/openapi.json describes the interface")),
+        }
+    }
+
+    /// When counters crossed thresholds, in all of a log or of the history.
+    fn alerts(&self, parameters: &Parameters, wanted: &Wanted) -> Result<Value, Refused> {
+        let (paths, thresholds) = (paths(parameters)?, Thresholds::of(parameters)?);
+        match self.hub.host(parameters.text("host"))? {
+            Host::Live(live) => live.alerts(&paths, &thresholds),
+            Host::Log(log, part) => log.alerts(part.as_deref(), &paths, &thresholds, &|| wanted.is_wanted()),
         }
     }
 
