@@ -24,7 +24,7 @@ use crate::http::Refused;
 use crate::log_host::LogHost;
 use crate::one_file::OneFile;
 use crate::parameters::{Parameters, milliseconds};
-use crate::upload::{Temporary, Uploads};
+use crate::uploads::{Temporary, Uploads};
 
 /// Bytes of a piece of a file, and how many may wait.
 const PIECE: usize = 64 << 10;

@@ -13,7 +13,8 @@
 //! | `log_host`, `one_file` | and logs; those of a session are read as one |
 //! | `chart`, `decimate`, `statistics` | rows of a range, few enough to draw; statistics of all of them |
 //! | `crossings` | where values cross their thresholds, in all of a log or of the history |
-//! | `describe`, `stream`, `upload` | texts and the overview; new rows as they come; logs from the page |
+//! | `describe`, `stream` | texts and the overview; new rows as they come |
+//! | `upload`, `uploads` | logs from the page; where they are kept, and how many bytes |
 //! | `findings` | what `tally analyze` finds, as marks on the time axis |
 //! | `sessions`, `providers`, `events` | recording sessions, health of providers, the event log |
 //! | `profiles` | profiles of .NET programs, and the page that shows them |
@@ -59,6 +60,7 @@ mod settings;
 mod statistics;
 mod stream;
 mod upload;
+mod uploads;
 
 pub use metrics::MetricsAccess;
 pub use profiles::ProfileAccess;

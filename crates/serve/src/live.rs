@@ -31,7 +31,7 @@ use crate::findings::{self, Looks};
 use crate::http::Refused;
 use crate::live_state::{Demand, LiveRow, NewRows, State, overview_of, summary_of};
 use crate::providers::{ProviderList, ProviderWatch};
-use crate::upload::{Temporary, Uploads};
+use crate::uploads::{Temporary, Uploads};
 
 /// The most values and rows that are read at a time: while they are, no sample is taken.
 const MOST_VALUES: usize = 20_000;

@@ -31,7 +31,7 @@ use crate::one_file::OneFile;
 use crate::parameters::milliseconds;
 use crate::providers::ProviderList;
 use crate::statistics::Statistics;
-use crate::upload::Uploads;
+use crate::uploads::Uploads;
 
 /// How many rows before a time the overview shows.
 const OVERVIEW_ROWS: usize = 160;

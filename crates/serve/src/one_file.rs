@@ -7,7 +7,7 @@ use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, ReadOptions};
 
 use crate::http::Refused;
-use crate::upload::{Temporary, Uploads};
+use crate::uploads::{Temporary, Uploads};
 
 /// One file with all records.
 pub(crate) enum OneFile {

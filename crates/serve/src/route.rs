@@ -40,7 +40,8 @@ use crate::scrape_format::ScrapeFormat;
 use crate::sessions::{Action, SessionAccess};
 use crate::settings;
 use crate::stream;
-use crate::upload::{self, Uploads};
+use crate::upload;
+use crate::uploads::Uploads;
 
 /// The description of the interface.
 pub(crate) const OPENAPI: &str = include_str!("../openapi.json");

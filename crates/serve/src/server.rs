@@ -42,7 +42,7 @@ use crate::metrics::{Metrics, MetricsAccess};
 use crate::profiles::{ProfileAccess, Profiles};
 use crate::route::{Entrance, Local, Service};
 use crate::sessions::SessionAccess;
-use crate::upload::Uploads;
+use crate::uploads::Uploads;
 
 /// How long a full process waits before it accepts again.
 const BREATH: Duration = Duration::from_millis(50);

@@ -15,7 +15,8 @@ use tallymon_monitor::settings::{LONGEST, Settings};
 use crate::http::Refused;
 use crate::parameters::Parameters;
 use crate::room;
-use crate::upload::{Temporary, Uploads, next_piece};
+use crate::upload::next_piece;
+use crate::uploads::{Temporary, Uploads};
 
 /// Views with another name on the page.
 const VIEWS: [(&str, &str); 2] = [("graph", "line"), ("report", "values")];

@@ -64,11 +64,7 @@ fn the_history_of_a_live_machine_is_looked_through_beyond_the_chart() {
     );
     let found = server.wait(target, |found: &Value| found["to"].as_f64() > found["from"].as_f64());
     // It rose once, with its first value, and stays above.
-    assert_eq!(
-        (&found["count"], &found["alerts"][0]["time"] == &found["from"]),
-        (&json!(1), true),
-        "{found}"
-    );
+    assert_eq!((&found["count"], found["alerts"][0]["time"] == found["from"]), (&json!(1), true), "{found}");
     let none = server.get("/api/v1/alerts?path=%5CSystem%5CProcesses&alert=1e9+%5CSystem%5CProcesses");
     assert_eq!((&none["count"], none["from"].is_number()), (&json!(0), true));
 }
