@@ -82,7 +82,8 @@ fn watch_shows_old_values_as_old_and_goes_on() {
     let words = ["watch", PATHS[0], PATHS[1], "-i", "1s", "-c", "9", "--timeout", "1h"];
     let ran = thread::scope(|scope| {
         let watch = scope.spawn(|| hosts.net.tally(&[&words[..], &HOSTS].concat()));
-        (hosts.process("slow"), hosts.process("dead"));
+        hosts.process("slow");
+        hosts.process("dead");
         // A row with the values of all.
         thread::sleep(Duration::from_millis(3_500));
         hosts.fall_ill();
