@@ -1,8 +1,11 @@
 //! What feeding an engine costs: processor time of a scrape and of a push of 10,000 counters, beside
 //! node_exporter and PCP's pmproxy for the metrics that they have.
 //!
-//! `cargo xtask bench export`; one more word selects a part: `scrape`, `push`, `peers`. Nothing leaves this
+//! `cargo xtask bench export`; one more word selects a part: `scrape`, `push`, `peers`, `lake`. Nothing leaves this
 //! machine: the receiver of the pushes is here, and takes everything.
+
+#[path = "export/lake.rs"]
+mod lake;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -23,8 +26,15 @@ const SCRAPES: u32 = 40;
 const PUSHES: u32 = 20;
 
 fn main() {
-    let Some(parts) = Parts::wanted(&["scrape", "push", "peers"]) else { return };
+    let Some(parts) = Parts::wanted(&["scrape", "push", "peers", "lake"]) else { return };
     let folder = std::env::temp_dir().join(format!("tallymon-bench-export-{}", std::process::id()));
+    if parts.has("lake") {
+        lake::run(&folder.join("lake"));
+    }
+    if !["scrape", "push", "peers"].iter().any(|part| parts.has(part)) {
+        let _ = std::fs::remove_dir_all(&folder);
+        return;
+    }
     let _published = publish(&folder);
     println!("{:44}{:>10}{:>12}{:>12}{:>12}", "processor time", "samples", "bytes", "ms each", "µs/sample");
     if parts.has("scrape") {

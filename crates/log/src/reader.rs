@@ -446,6 +446,21 @@ pub(crate) fn value_of(older: Option<&Sample>, sample: &Sample, cap: bool) -> Re
     value(older, sample, &Shown { scale: Scale::None, thousand: false, cap100: cap })
 }
 
+/// The same as a floating-point number, for columns of them.
+#[cfg(feature = "parquet")]
+#[inline]
+pub(crate) fn number_of(older: Option<&Sample>, sample: &Sample, cap: bool) -> Result<f64, NoValue> {
+    match compute(older, sample)? {
+        Value::Integer(integer) => Ok(integer as f64),
+        // No limit of a type changes such a number.
+        Value::Number(number) if (0.0..=100.0).contains(&number) => Ok(number),
+        value => {
+            let format = Shown { scale: Scale::None, thousand: false, cap100: cap };
+            apply(value, sample.counter_type, 0, &format).as_f64().ok_or(NoValue::NotNumeric)
+        }
+    }
+}
+
 #[inline]
 fn value(older: Option<&Sample>, sample: &Sample, format: &Shown) -> Result<Value, NoValue> {
     compute(older, sample).map(|value| apply(value, sample.counter_type, 0, format))

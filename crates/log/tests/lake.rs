@@ -115,6 +115,84 @@ fn what_is_put_in_comes_out() {
     }
 }
 
+/// The times of a log with its values, in order.
+fn rows(log: &Path) -> Vec<Vec<(String, String)>> {
+    let columns = columns(log);
+    let mut rows: Vec<Vec<(String, String)>> = (0..columns["time"].len())
+        .map(|row| {
+            let cells = columns.iter().map(|(path, values)| (path.clone(), values[row].clone()));
+            cells.filter(|(_, value)| !value.trim().is_empty()).collect()
+        })
+        .collect();
+    rows.sort_by_key(|row| row.iter().find(|(path, _)| path == "time").cloned());
+    rows
+}
+
+fn native_of(log: &Path, native: &Path) {
+    relog(from_ref(&log.to_path_buf()), native, &Options { format: Format::Tally, ..Options::default() })
+        .unwrap();
+}
+
+#[test]
+fn native_logs_are_put_in_by_columns() {
+    let folder = Scratch::new();
+    let native = folder.join("x.tally");
+    // Counters of all kinds, and instances that come and go.
+    for (nth, name) in ["logs/PowerShell_CounterSamples.blg", "logs/PAL_SampleLog.blg"].iter().enumerate() {
+        let Some(log) = shared(name) else { return };
+        let (native, lake) = (folder.join(format!("{nth}.tally")), folder.join(format!("{nth}.lake")));
+        native_of(&log, &native);
+        let report = put(&native, &lake).unwrap();
+        assert_eq!(columns(&lake), columns(&native), "{name}");
+        let input = &report.inputs[0];
+        assert_eq!((report.records, input.records), (input.records, records(&native).0));
+        assert_eq!((report.first, report.last), (input.first, input.last));
+    }
+    // Several row groups, a midnight, gaps, and a clock that is set back.
+    let mut text = "\"(PDH-CSV 4.0) (UTC)(0)\"".to_owned();
+    (0..500).for_each(|nth| text.push_str(&format!(",\"\\\\h\\Disk({})\\Reads {}\"", nth / 4, nth % 4)));
+    text.push_str("\r\n");
+    for row in 0..900 {
+        let seconds = row * 10 + if row < 600 { 82_800 } else { 79_205 };
+        let (day, second) = (26 + seconds / 86_400, seconds % 86_400);
+        let clock = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
+        text.push_str(&format!("\"11/{day}/2016 {clock}.000\""));
+        for nth in 0..500 {
+            match (row + nth) % 97 {
+                0 => text.push_str(",\" \""),
+                rest => text.push_str(&format!(",\"{}\"", if nth % 3 == 0 { 7 } else { rest * nth })),
+            }
+        }
+        text.push_str("\r\n");
+    }
+    let log = folder.join("x.csv");
+    fs::write(&log, text).unwrap();
+    native_of(&log, &native);
+    let lake = folder.join("x.lake");
+    put(&native, &lake).unwrap();
+    let (found, expected) = (rows(&lake), rows(&native));
+    assert_eq!(found.len(), 900);
+    assert!(found == expected, "{:?}", found.iter().zip(&expected).find(|(one, other)| one != other));
+    // Some counters of some time: rates and values are those of the same records.
+    let time = |row: u64| {
+        let seconds = 1_480_201_200 + i128::from(row) * 10;
+        LogTime::Utc(tallymon_core::time::FileTime::from_unix_nanoseconds(seconds * 1_000_000_000).unwrap())
+    };
+    let select = Selection {
+        counters: vec![r"\Disk(7)\*".parse().unwrap()],
+        from: Some(time(17)),
+        to: Some(time(430)),
+    };
+    let chosen = folder.join("chosen");
+    let options = |format: Format| Options { format, select: select.clone(), ..Options::default() };
+    for (name, format) in [("csv", Format::Csv), ("lake", Format::Lake)] {
+        let to = chosen.with_extension(name);
+        let report = relog(from_ref(&native), &to, &options(format)).unwrap();
+        assert_eq!((report.columns, report.first.is_some()), (4, true), "{name}");
+    }
+    assert_eq!(rows(&chosen.with_extension("lake")), rows(&chosen.with_extension("csv")));
+}
+
 #[test]
 fn a_log_is_put_in_once_and_parts_become_one() {
     let folder = Scratch::new();

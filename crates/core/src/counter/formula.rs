@@ -38,6 +38,7 @@ use super::types::{CounterType, Kind, Size};
 /// * [`NoValue::NegativeValue`]: the value of 8 bytes went backwards.
 /// * [`NoValue::NoStartTime`]: the start time of a `PERF_ELAPSED_TIME` is 0.
 /// * [`NoValue::NotFinite`]: a `PERF_DOUBLE_RAW` is infinite or not a number.
+#[inline]
 pub fn compute(older: Option<&Sample>, newer: &Sample) -> Result<Value, NoValue> {
     let formula = Formula::of(newer.counter_type).ok_or(NoValue::UnknownType)?;
     let base_type = newer.counter_type.info().and_then(|info| info.base);

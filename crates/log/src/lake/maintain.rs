@@ -11,13 +11,13 @@ use tallymon_core::flow::Column;
 
 use super::action::Part;
 use super::commit::Table;
-use super::part::{Added, PartWriter, ranks};
+use super::part::{Added, PartWriter, order};
 use super::read::rows_of;
 use super::store::{Store, Stored};
-use super::{path, times};
+use super::{ROWS_OF_A_GROUP, path, times};
 use crate::column_list::ColumnList;
 use crate::error::LogError;
-use crate::parquet::{Names, OneValue, Rows, microseconds};
+use crate::parquet::{GroupBuffer, Names, OneValue, Rows, Shape, into_io, microseconds};
 
 /// A part of this size stays as it is.
 const LARGE: u64 = 1 << 26;
@@ -157,7 +157,8 @@ fn removal(part: &Part, milliseconds: u64) -> serde_json::Value {
 struct Merged {
     list: ColumnList,
     columns: Vec<Column>,
-    values: Vec<OneValue>,
+    /// With the number of the column of each.
+    values: Vec<(usize, OneValue)>,
 }
 
 impl Merged {
@@ -174,14 +175,33 @@ impl Merged {
             });
             let sample = rows.has_raw(row).then(|| rows.sample(row, counter_type, time).ok()).flatten();
             let microseconds = microseconds(time);
-            self.values.push(OneValue { column: place, microseconds, sample, value: rows.value(row) });
+            self.values.push((place, OneValue { microseconds, sample, value: rows.value(row) }));
         }
     }
 
     fn write(mut self, store: &dyn Store, day: &str, object: Option<&str>) -> io::Result<Added> {
         let names: Vec<Names> = self.columns.iter().map(Names::new).collect();
+        let order = order(&names);
+        let mut rank = vec![0; names.len()];
+        for (nth, column) in order.iter().enumerate() {
+            if let Some(place) = rank.get_mut(*column) {
+                *place = nth;
+            }
+        }
+        let sorted: Vec<&Names> = order.iter().filter_map(|column| names.get(*column)).collect();
+        // Row groups follow each other in time.
+        self.values.sort_by_key(|(_, value)| value.microseconds);
         let mut part = PartWriter::new(store, day, object)?;
-        part.write(&mut self.values, &names, &ranks(&names))?;
+        let mut packer = Shape::Part.packer().map_err(into_io)?;
+        let mut group = GroupBuffer::default();
+        group.set_columns(names.len());
+        for values in self.values.chunks(ROWS_OF_A_GROUP) {
+            for (column, value) in values {
+                group.push(rank.get(*column).copied().unwrap_or(rank.len()), *value);
+            }
+            part.write(&mut packer, &sorted, &group)?;
+            group.clear();
+        }
         part.close()
     }
 }

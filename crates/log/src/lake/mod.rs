@@ -18,6 +18,7 @@
 mod action;
 #[cfg(feature = "s3")]
 mod bucket;
+mod columns;
 mod commit;
 mod folder;
 mod hash;

@@ -10,8 +10,8 @@ use tallymon_core::time::FileTime;
 use super::action::Part;
 use super::random::random;
 use super::store::{NewPart, Store};
-use super::{ROWS_OF_A_GROUP, path, times};
-use crate::parquet::{Names, OneValue, Shape, TableWriter, into_io, sort_by_rank};
+use super::{path, times};
+use crate::parquet::{GroupBuffer, Names, Packer, Shape, TableWriter, into_io};
 
 /// Texts up to this length are statistics; longer ones would have to be cut.
 const LONGEST_BOUND: usize = 32;
@@ -75,49 +75,31 @@ impl PartWriter {
         self.rows
     }
 
-    /// Writes values as row groups that follow each other in time, each sorted by `rank` of its columns.
+    /// Writes values as a row group, whose columns are in their [`order`].
     ///
     /// # Errors
     ///
     /// Those of the file.
     pub(super) fn write(
         &mut self,
-        values: &mut Vec<OneValue>,
-        columns: &[Names],
-        rank: &[usize],
+        packer: &mut Packer,
+        names: &[&Names],
+        values: &GroupBuffer,
     ) -> io::Result<()> {
-        // A column without a rank is one that a group refuses.
-        let rank_of = |column: usize| rank.get(column).copied().unwrap_or(rank.len());
-        if !values.is_sorted_by_key(|value| value.microseconds) {
-            values.sort_by_key(|value| value.microseconds);
-        }
-        let mut left = std::mem::take(values);
-        while !left.is_empty() {
-            let later = left.split_off(left.len().min(ROWS_OF_A_GROUP));
-            let mut group = std::mem::replace(&mut left, later);
-            sort_by_rank(&mut group, rank_of);
-            self.note(columns, &group);
-            self.table.group(columns, &group).map_err(into_io)?;
-            // Its memory is used again.
-            *values = group;
-        }
-        Ok(())
+        self.note(names, values);
+        self.table.group(packer, names, values).map_err(into_io)
     }
 
     /// Takes values into the statistics.
-    fn note(&mut self, columns: &[Names], values: &[OneValue]) {
-        self.rows = self.rows.saturating_add(values.len() as u64);
-        for run in values.chunk_by(|one, other| one.column == other.column) {
-            // They are in the order of their times.
-            for value in run.first().into_iter().chain(run.last()) {
-                self.least = self.least.min(value.microseconds);
-                self.largest = self.largest.max(value.microseconds);
-            }
-            let Some(names) = run.first().and_then(|value| columns.get(value.column)) else { continue };
+    fn note(&mut self, names: &[&Names], values: &GroupBuffer) {
+        self.rows = self.rows.saturating_add(values.rows() as u64);
+        for (names, (count, times)) in names.iter().zip(values.by_column()) {
+            let Some((first, last)) = times else { continue };
+            (self.least, self.largest) = (self.least.min(first), self.largest.max(last));
             let texts = [names.host.as_ref(), Some(&names.counter), names.instance.as_ref()];
             for (bounds, text) in self.texts.iter_mut().zip(texts) {
                 match text {
-                    None => bounds.nulls = bounds.nulls.saturating_add(run.len() as u64),
+                    None => bounds.nulls = bounds.nulls.saturating_add(count),
                     Some(text) => bounds.note(text),
                 }
             }
@@ -210,8 +192,8 @@ impl Added {
     }
 }
 
-/// The order of columns by counter, instance and host: the rank of each.
-pub(super) fn ranks(columns: &[Names]) -> Vec<usize> {
+/// The columns by counter, instance and host: the order of their values in a row group.
+pub(super) fn order(columns: &[Names]) -> Vec<usize> {
     let key = |at: &usize| {
         let bytes = |text: &Option<ByteArray>| text.as_ref().map(|text| text.data().to_vec());
         columns
@@ -220,11 +202,5 @@ pub(super) fn ranks(columns: &[Names]) -> Vec<usize> {
     };
     let mut order: Vec<usize> = (0..columns.len()).collect();
     order.sort_by_cached_key(key);
-    let mut ranks = vec![0; columns.len()];
-    for (rank, at) in order.into_iter().enumerate() {
-        if let Some(place) = ranks.get_mut(at) {
-            *place = rank;
-        }
-    }
-    ranks
+    order
 }

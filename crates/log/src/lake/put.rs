@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::columns;
 use super::commit::Table;
 use super::hash::name_of;
 use super::sink::LakeSink;
@@ -32,8 +33,10 @@ pub(super) fn put_into(
         return Ok(known());
     }
     let mut plan = Plan::new(inputs, options)?;
-    let mut sink = LakeSink::new(Arc::clone(&table.store));
-    plan.copy(&mut sink, options).map_err(|error| error.in_file(table.root()))?;
+    let failed = |error: LogError| error.in_file(table.root());
+    let mut sink = LakeSink::new(Arc::clone(&table.store)).map_err(|error| failed(error.into()))?;
+    let copied = plan.copy_whole(&mut sink, options, |sink, input| columns::copy(sink, input, options));
+    copied.map_err(failed)?;
     let parts = sink.into_parts();
     let milliseconds = parts.iter().map(|part| part.milliseconds).max().unwrap_or_default();
     let values = parts.iter().filter_map(|part| part.part.rows).fold(0u64, u64::saturating_add);

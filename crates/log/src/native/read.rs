@@ -35,7 +35,7 @@ pub struct NativeReader<R> {
     pub(super) frames: Frames<R>,
     pub(super) about: About,
     pub(super) definitions: HashMap<u64, Arc<Definition>>,
-    hosts: Vec<String>,
+    pub(super) hosts: Vec<String>,
     pub(super) tables: Vec<State>,
     /// Columns of instances, also of ended ones: an instance that comes back gets its columns again.
     pub(super) known: HashMap<(u64, usize, Instance), Vec<usize>>,
@@ -362,7 +362,7 @@ impl<R: Read> NativeReader<R> {
     }
 
     /// Moves all objects to a row of the chunk.
-    fn seek_to(&mut self, row: usize) {
+    pub(super) fn seek_to(&mut self, row: usize) {
         let time = self.times.at(row);
         let mut before = vec![[time, 0, 0, 0, time, time]; self.hosts.len()];
         for table in &mut self.tables {

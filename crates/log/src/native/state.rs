@@ -8,6 +8,7 @@ use tallymon_core::flow::{NoValue, Sample, ValueState};
 use tallymon_core::time::{FileTime, Frequency};
 
 use super::bits::BitReader;
+use super::columns::{ColumnRows, Numbers};
 use super::fields::Fields;
 use super::schema::{Definition, Instance};
 use super::series::{self, Parameters};
@@ -372,5 +373,63 @@ impl Stream {
             next = cell.saturating_add(1);
         }
         Some(())
+    }
+}
+
+#[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only a lake takes columns"))]
+impl State {
+    /// Adds its clocks in the rows of the chunk to those of the object before it of the same host.
+    pub(super) fn add_clocks(&self, before: &mut [Vec<u64>; CLOCKS]) {
+        for (clock, before) in self.clocks.iter().zip(before) {
+            for ((sum, step), sampled) in before.iter_mut().zip(&clock.values).zip(&self.sampled.values) {
+                if *sampled != 0 {
+                    *sum = sum.wrapping_add(*step);
+                }
+            }
+        }
+    }
+
+    /// Gives its columns in the rows of the chunk, with the position of each. `clocks` are its clocks in them.
+    pub(super) fn each_column<E>(
+        &self,
+        rows: usize,
+        clocks: &[Vec<u64>; CLOCKS],
+        mut each: impl FnMut(usize, ColumnRows<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut next = [0usize; STREAMS];
+        let taken = clocks.get(TIME).map(Vec::as_slice).unwrap_or_default();
+        for (position, cell) in self.cells.iter().enumerate() {
+            let mut numbers = [Numbers::Same(0); STREAMS];
+            for ((numbers, stream), next) in numbers.iter_mut().zip(&self.streams).zip(&mut next) {
+                *numbers = stream.of_chunk(position, rows, next);
+            }
+            let column = ColumnRows {
+                column: cell.column,
+                counter_type: cell.counter_type,
+                numbers,
+                time_base: cell.time_base,
+                clock: cell.clock.and_then(|clock| clocks.get(clock)).map(Vec::as_slice),
+                taken,
+                sampled: &self.sampled.values,
+                text: cell.text,
+            };
+            each(position, column)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only a lake takes columns"))]
+impl Stream {
+    /// The numbers of a column in the chunk. `next` is the first column that changes behind those before.
+    fn of_chunk(&self, column: usize, rows: usize, next: &mut usize) -> Numbers<'_> {
+        if self.changed.get(*next) == Some(&column) {
+            let begin = next.saturating_mul(rows);
+            *next = next.saturating_add(1);
+            if let Some(values) = self.values.get(begin..begin.saturating_add(rows)) {
+                return Numbers::Each(values);
+            }
+        }
+        Numbers::Same(self.now.get(column).copied().unwrap_or(0))
     }
 }

@@ -22,19 +22,24 @@
 //! no compression but Snappy and zstd. It has a decoder of its own: the `parquet` crate reserves up to 2 GiB
 //! on the word of one page header, and this decoder holds one row group of at most `MOST_ROWS` values.
 
+mod buffer;
 mod bytes;
+mod chunk;
 mod decode;
 mod footer;
 mod group;
+mod numbers;
 mod pages;
 mod read;
 mod runs;
 mod table;
 mod write;
 
+pub(crate) use buffer::{ColumnBuffer, GroupBuffer, OneValue};
+pub(crate) use chunk::Packer;
 pub(crate) use group::{Groups, Rows};
 pub(crate) use read::{MOST_COLUMNS, ParquetReader};
-pub(crate) use table::{Names, OneValue, Shape, TableWriter, into_io, microseconds, sort_by_rank};
+pub(crate) use table::{Names, Shape, TableWriter, into_io, microseconds};
 pub use write::ParquetSink;
 
 /// The first and last bytes of a file.

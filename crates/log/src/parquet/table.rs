@@ -4,17 +4,21 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::data_type::{ByteArray, DataType, DoubleType, Int64Type};
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
-use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::file::statistics::Statistics;
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
-use parquet::schema::types::{ColumnDescPtr, ColumnPath};
-use tallymon_core::flow::{Cell, Column, NoValue, Sample};
+use parquet::schema::types::ColumnDescPtr;
+use tallymon_core::flow::Column;
 use tallymon_core::time::FileTime;
 
+use super::buffer::{ColumnBuffer, GroupBuffer};
+use super::chunk::{ColumnData, Packer, levels};
+use super::numbers::{Encoded, Otherwise, encode};
 use super::runs::{Kind, Runs};
 
 /// Which columns a file has, and how they are compressed.
@@ -45,6 +49,9 @@ const SCHEMA: [(&str, &str); 14] = [
     ("missing", "optional binary missing (UTF8)"),
 ];
 
+/// The level of zstd.
+const LEVEL: i32 = 1;
+
 /// How many instances a Bloom filter is made for: 1 kB of a row group, and one in a hundred answers is wrong.
 const INSTANCES_OF_A_FILTER: u64 = 512;
 
@@ -62,29 +69,23 @@ impl Shape {
         format!("message counters {{ {} }}", columns.join(" "))
     }
 
-    fn compression(self) -> Result<Compression, ParquetError> {
-        Ok(match self {
+    /// What compresses the pages. Several files may share one.
+    pub(crate) fn packer(self) -> Result<Packer, ParquetError> {
+        Packer::new(match self {
             Shape::Log => Compression::SNAPPY,
-            Shape::Part => Compression::ZSTD(ZstdLevel::try_new(3)?),
+            Shape::Part => Compression::ZSTD(ZstdLevel::try_new(LEVEL)?),
         })
     }
 
-    fn properties(self) -> Result<WriterProperties, ParquetError> {
-        let mut properties = WriterProperties::builder()
+    /// What the crate writes around the columns. Statistics are those of row groups: a reader that skips less
+    /// than one of them skips nothing.
+    fn properties(self) -> WriterProperties {
+        WriterProperties::builder()
             .set_created_by(concat!("tallymon ", env!("CARGO_PKG_VERSION")).to_owned())
-            .set_writer_version(WriterVersion::PARQUET_1_0);
-        // Statistics are those of row groups: a reader that skips less than one of them skips nothing.
-        properties = properties
-            .set_compression(self.compression()?)
+            .set_writer_version(WriterVersion::PARQUET_1_0)
             .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_offset_index_disabled(true);
-        // Times and raw numbers mostly grow by little; a dictionary of them would be as long as they are.
-        for name in ["time", "first", "second"] {
-            properties = properties
-                .set_column_dictionary_enabled(ColumnPath::from(name), false)
-                .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
-        }
-        Ok(properties.build())
+            .set_offset_index_disabled(true)
+            .build()
     }
 }
 
@@ -99,16 +100,6 @@ pub(crate) struct Names {
     counter_type: ByteArray,
     frequency: i64,
     scale: i32,
-}
-
-/// A row of the file.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OneValue {
-    pub(crate) column: usize,
-    /// Since 1970, UTC.
-    pub(crate) microseconds: i64,
-    pub(crate) sample: Option<Sample>,
-    pub(crate) value: Result<f64, NoValue>,
 }
 
 impl Names {
@@ -128,20 +119,6 @@ impl Names {
     }
 }
 
-impl OneValue {
-    /// The row of a cell. An instance that does not exist has none.
-    pub(crate) fn of(column: usize, microseconds: i64, cell: &Cell) -> Option<OneValue> {
-        if matches!(cell, Cell { sample: None, value: Err(NoValue::NoInstance), .. }) {
-            return None;
-        }
-        let value = match &cell.value {
-            Ok(value) => value.as_f64().ok_or(NoValue::NotNumeric),
-            Err(reason) => Err(*reason),
-        };
-        Some(OneValue { column, microseconds, sample: cell.sample, value })
-    }
-}
-
 /// A time as the files have it.
 pub(crate) fn microseconds(time: FileTime) -> i64 {
     i64::try_from(time.unix_nanoseconds().div_euclid(1000)).unwrap_or_default()
@@ -151,16 +128,14 @@ pub(crate) fn microseconds(time: FileTime) -> i64 {
 pub(crate) struct TableWriter<W: Write + Send> {
     writer: SerializedFileWriter<W>,
     shape: Shape,
-    compression: Compression,
 }
 
 impl<W: Write + Send> TableWriter<W> {
     /// Writes the head of the file.
     pub(crate) fn new(out: W, shape: Shape) -> Result<TableWriter<W>, ParquetError> {
         let schema = parse_message_type(&shape.schema())?;
-        let compression = shape.compression()?;
-        let writer = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(shape.properties()?))?;
-        Ok(TableWriter { writer, shape, compression })
+        let writer = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(shape.properties()))?;
+        Ok(TableWriter { writer, shape })
     }
 
     /// Adds a key and its value to the footer.
@@ -168,38 +143,36 @@ impl<W: Write + Send> TableWriter<W> {
         self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
     }
 
-    /// Writes values as a row group, in their order. Those of a column follow each other.
-    pub(crate) fn group(&mut self, columns: &[Names], values: &[OneValue]) -> Result<(), ParquetError> {
-        let (shape, compression) = (self.shape, self.compression);
+    /// Writes values as a row group, column by column; `names` has those of each. `packer` is one of this shape.
+    pub(crate) fn group(
+        &mut self,
+        packer: &mut Packer,
+        names: &[&Names],
+        values: &GroupBuffer,
+    ) -> Result<(), ParquetError> {
         let descriptions: Vec<ColumnDescPtr> = self.writer.schema_descr().columns().to_vec();
         let mut group = self.writer.next_row_group()?;
-        let mut next = descriptions.into_iter();
-        let mut all = runs_of(columns, values)?;
-        for (name, _) in SCHEMA.iter().filter(|(name, _)| shape.has(name)) {
-            let end = || ParquetError::General("the schema has fewer columns than are written".to_owned());
-            let description = next.next().ok_or_else(end)?;
-            match *name {
-                "time" => {
-                    let times: Vec<i64> = values.iter().map(|value| value.microseconds).collect();
-                    write::<Int64Type>(&mut group, &times, None)?;
-                }
-                "value" => optional::<DoubleType>(&mut group, values.iter().map(|row| row.value.ok()))?,
-                "first" => {
-                    let first = |sample: Sample| sample.first.cast_signed();
-                    optional::<Int64Type>(&mut group, values.iter().map(|row| row.sample.map(first)))?;
-                }
-                "second" => {
-                    let second = |sample: Sample| sample.second.cast_signed();
-                    optional::<Int64Type>(&mut group, values.iter().map(|row| row.sample.map(second)))?;
-                }
+        let mut all = runs_of(names, values);
+        let shown = SCHEMA.iter().map(|(name, _)| *name).filter(|name| self.shape.has(name));
+        for (name, description) in shown.zip(descriptions) {
+            let is_optional = description.max_def_level() > 0;
+            let mut filter = None;
+            let data = match name {
+                "time" => times(values),
+                "value" => computed(values),
+                "first" => raw(values, |column| &column.first),
+                "second" => raw(values, |column| &column.second),
                 name => {
-                    let runs = all.remove(name).ok_or_else(end)?;
-                    let filter =
-                        (name == "instance" && shape == Shape::Part).then_some(INSTANCES_OF_A_FILTER);
-                    let (bytes, close) = runs.close(description, compression, filter)?;
-                    group.append_column(&bytes, close)?;
+                    let missing = || ParquetError::General(format!("the column {name} has no values"));
+                    let runs = all.remove(name).ok_or_else(missing)?;
+                    if name == "instance" && self.shape == Shape::Part {
+                        filter = Some(runs.filter(INSTANCES_OF_A_FILTER)?);
+                    }
+                    runs.data(is_optional)
                 }
-            }
+            };
+            let (bytes, close) = packer.close(data, description, filter)?;
+            group.append_column(&bytes, close)?;
         }
         group.close().map(drop)
     }
@@ -210,17 +183,63 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
+/// The times of all rows.
+fn times(values: &GroupBuffer) -> ColumnData {
+    let times = values.together(|column| &column.microseconds);
+    let mut data = Vec::new();
+    let Encoded { dictionary, encoding } = encode(&mut data, &times, Otherwise::Differences);
+    let rows = times.len() as u64;
+    ColumnData { rows, dictionary, data, encoding, statistics: bounds(&times, Some(0)) }
+}
+
+/// Raw numbers of the rows that have some.
+fn raw(values: &GroupBuffer, of: impl Fn(&ColumnBuffer) -> &Vec<u64>) -> ColumnData {
+    let numbers = values.together(of);
+    let runs = values.runs(|column| &column.multi_count);
+    let mut data = Vec::new();
+    levels(&mut data, runs.iter().map(|(resources, count)| (resources.is_some(), *count)));
+    let Encoded { dictionary, encoding } = encode(&mut data, &numbers, Otherwise::Differences);
+    let rows = values.rows() as u64;
+    let nulls = rows.saturating_sub(numbers.len() as u64);
+    ColumnData { rows, dictionary, data, encoding, statistics: bounds(&numbers, Some(nulls)) }
+}
+
+/// The computed values of the rows that have one.
+fn computed(values: &GroupBuffer) -> ColumnData {
+    let numbers = values.together(|column| &column.values);
+    let runs = values.runs(|column| &column.missing);
+    let mut data = Vec::new();
+    levels(&mut data, runs.iter().map(|(reason, count)| (reason.is_none(), *count)));
+    let Encoded { dictionary, encoding } = encode(&mut data, &numbers, Otherwise::Plain);
+    let rows = values.rows() as u64;
+    let nulls = Some(rows.saturating_sub(numbers.len() as u64));
+    let (mut least, mut largest) = (f64::INFINITY, f64::NEG_INFINITY);
+    for number in &numbers {
+        let number = f64::from_bits(*number);
+        (least, largest) = (least.min(number), largest.max(number));
+    }
+    // A zero of either sign stands for both.
+    let zero = |bound: f64, zero: f64| if bound == 0.0 { zero } else { bound };
+    let found = (least <= largest).then(|| (zero(least, -0.0), zero(largest, 0.0)));
+    let statistics =
+        Statistics::double(found.map(|found| found.0), found.map(|found| found.1), None, nulls, false);
+    ColumnData { rows, dictionary, data, encoding, statistics }
+}
+
+/// The least and the largest of signed numbers.
+fn bounds(numbers: &[u64], nulls: Option<u64>) -> Statistics {
+    let numbers = || numbers.iter().map(|number| number.cast_signed());
+    Statistics::int64(numbers().min(), numbers().max(), None, nulls, false)
+}
+
 /// The columns that say what a counter is, and those that hardly ever change, by name.
-fn runs_of(columns: &[Names], values: &[OneValue]) -> Result<HashMap<&'static str, Runs>, ParquetError> {
+fn runs_of(names: &[&Names], values: &GroupBuffer) -> HashMap<&'static str, Runs> {
     let texts = ["host", "object", "instance", "counter", "path", "type"];
     let mut texts = texts.map(|name| (name, Runs::new(Kind::Text)));
     let mut frequency = Runs::new(Kind::Int64);
     let mut scale = Runs::new(Kind::Int32);
-    for run in values.chunk_by(|one, other| one.column == other.column) {
-        let names = run.first().and_then(|value| columns.get(value.column));
-        let names = names.ok_or_else(|| ParquetError::General("a value of no column".to_owned()))?;
+    for (names, (count, _)) in names.iter().zip(values.by_column()).filter(|(_, (count, _))| *count > 0) {
         let Names { host, object, instance, counter, path, counter_type, .. } = names;
-        let count = run.len() as u64;
         let found = [
             host.as_ref(),
             object.as_ref(),
@@ -236,15 +255,14 @@ fn runs_of(columns: &[Names], values: &[OneValue]) -> Result<HashMap<&'static st
         scale.add(Some(&names.scale.to_le_bytes()), count);
     }
     let mut multi_count = Runs::new(Kind::Int32);
-    let multi = |value: &OneValue| value.sample.map(|sample| sample.multi_count.cast_signed());
-    for run in values.chunk_by(|one, other| multi(one) == multi(other)) {
-        let number = run.first().and_then(multi).map(i32::to_le_bytes);
-        multi_count.add(number.as_ref().map(<[u8; 4]>::as_slice), run.len() as u64);
+    for (resources, count) in values.runs(|column| &column.multi_count) {
+        let number = resources.map(|resources| resources.cast_signed().to_le_bytes());
+        multi_count.add(number.as_ref().map(<[u8; 4]>::as_slice), count);
     }
     let mut missing = Runs::new(Kind::Text);
-    for run in values.chunk_by(|one, other| one.value.err() == other.value.err()) {
-        let why = run.first().and_then(|value| value.value.err()).map(|why| why.to_string());
-        missing.add(why.as_ref().map(String::as_bytes), run.len() as u64);
+    for (why, count) in values.runs(|column| &column.missing) {
+        let why = why.map(|why| why.to_string());
+        missing.add(why.as_ref().map(String::as_bytes), count);
     }
     let mut all: HashMap<&'static str, Runs> = texts.into_iter().collect();
     all.extend([
@@ -253,61 +271,7 @@ fn runs_of(columns: &[Names], values: &[OneValue]) -> Result<HashMap<&'static st
         ("multi_count", multi_count),
         ("missing", missing),
     ]);
-    Ok(all)
-}
-
-/// Writes the next column of a group, which may have no value in a row.
-fn optional<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
-    values: impl ExactSizeIterator<Item = Option<T::T>>,
-) -> Result<(), ParquetError> {
-    let mut present = Vec::with_capacity(values.len());
-    let mut levels = Vec::with_capacity(values.len());
-    for value in values {
-        levels.push(i16::from(value.is_some()));
-        present.extend(value);
-    }
-    write::<T>(group, &present, Some(&levels))
-}
-
-fn write<T: DataType>(
-    group: &mut SerializedRowGroupWriter<'_, impl Write + Send>,
-    values: &[T::T],
-    levels: Option<&[i16]>,
-) -> Result<(), ParquetError> {
-    let end = || ParquetError::General("the schema has fewer columns than are written".to_owned());
-    let mut column = group.next_column()?.ok_or_else(end)?;
-    column.typed::<T>().write_batch(values, levels, None)?;
-    column.close()
-}
-
-/// Sorts values by the rank of their columns. Those of a column keep their order.
-pub(crate) fn sort_by_rank(values: &mut Vec<OneValue>, rank: impl Fn(usize) -> usize) {
-    // A place for each rank: as fast as reading, which sorting by comparison is not.
-    let mut places: Vec<usize> = Vec::new();
-    for value in values.iter() {
-        let at = rank(value.column).saturating_add(1);
-        if places.len() <= at {
-            places.resize(at.saturating_add(1), 0);
-        }
-        if let Some(count) = places.get_mut(at) {
-            *count = count.saturating_add(1);
-        }
-    }
-    let mut sum = 0usize;
-    for place in &mut places {
-        sum = sum.saturating_add(*place);
-        *place = sum;
-    }
-    let mut sorted = values.clone();
-    for value in values.iter() {
-        let Some(place) = places.get_mut(rank(value.column)) else { continue };
-        if let Some(to) = sorted.get_mut(*place) {
-            *to = *value;
-        }
-        *place = place.saturating_add(1);
-    }
-    *values = sorted;
+    all
 }
 
 pub(crate) fn into_io(error: ParquetError) -> io::Error {

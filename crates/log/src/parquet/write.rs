@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use parquet::errors::ParquetError;
 use tallymon_core::flow::{Column, Row, Sink};
 
-use super::table::{Names, OneValue, Shape, TableWriter, into_io, microseconds, sort_by_rank};
+use super::buffer::{GroupBuffer, OneValue};
+use super::chunk::Packer;
+use super::table::{Names, Shape, TableWriter, into_io, microseconds};
 use super::{BIAS_KEY, ZONE_KEY};
 use crate::error::{LogError, LogErrorKind};
 
@@ -17,9 +19,10 @@ const ROWS_OF_A_GROUP: usize = 1 << 18;
 pub struct ParquetSink<W: Write + Send> {
     /// `None` once the file is complete.
     writer: Option<TableWriter<W>>,
+    packer: Packer,
     columns: Vec<Names>,
-    /// The values of the row group that is being filled.
-    values: Vec<OneValue>,
+    /// The row group that is being filled.
+    values: GroupBuffer,
 }
 
 impl<W: Write + Send> ParquetSink<W> {
@@ -29,11 +32,12 @@ impl<W: Write + Send> ParquetSink<W> {
     ///
     /// Those of `out`.
     pub fn new(out: W) -> Result<ParquetSink<W>, LogError> {
-        let writer = TableWriter::new(out, Shape::Log).map_err(|error| LogErrorKind::Io(into_io(error)));
+        let failed = |error| LogError::new(LogErrorKind::Io(into_io(error)));
         Ok(ParquetSink {
-            writer: Some(writer.map_err(LogError::new)?),
+            writer: Some(TableWriter::new(out, Shape::Log).map_err(failed)?),
+            packer: Shape::Log.packer().map_err(failed)?,
             columns: Vec::new(),
-            values: Vec::new(),
+            values: GroupBuffer::default(),
         })
     }
 
@@ -50,12 +54,10 @@ impl<W: Write + Send> ParquetSink<W> {
 
     /// Writes the values so far as a row group, sorted by counter and time.
     fn group(&mut self) -> Result<(), ParquetError> {
-        let Some(writer) = self.writer.as_mut().filter(|_| !self.values.is_empty()) else { return Ok(()) };
-        if !self.values.is_sorted_by_key(|value| value.microseconds) {
-            self.values.sort_by_key(|value| value.microseconds);
-        }
-        sort_by_rank(&mut self.values, |column| column);
-        writer.group(&self.columns, &self.values)?;
+        let Some(writer) = self.writer.as_mut().filter(|_| self.values.rows() > 0) else { return Ok(()) };
+        self.values.put_in_order();
+        let names: Vec<&Names> = self.columns.iter().collect();
+        writer.group(&mut self.packer, &names, &self.values)?;
         self.values.clear();
         Ok(())
     }
@@ -67,15 +69,18 @@ impl<W: Write + Send> Sink for ParquetSink<W> {
     fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
         self.group().map_err(into_io)?;
         self.columns = columns.iter().map(Names::new).collect();
+        self.values.set_columns(columns.len());
         Ok(())
     }
 
     fn row(&mut self, row: &Row<'_>) -> io::Result<()> {
         let microseconds = microseconds(row.time);
         for (column, cell) in row.cells.iter().enumerate() {
-            self.values.extend(OneValue::of(column, microseconds, cell));
+            if let Some(value) = OneValue::of(microseconds, cell) {
+                self.values.push(column, value);
+            }
         }
-        if self.values.len() >= ROWS_OF_A_GROUP { self.group().map_err(into_io) } else { Ok(()) }
+        if self.values.rows() >= ROWS_OF_A_GROUP { self.group().map_err(into_io) } else { Ok(()) }
     }
 
     fn finish(&mut self) -> io::Result<()> {

@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use tallymon_core::flow::{Column, Row, Sink};
+use tallymon_core::time::FileTime;
 
 use super::rows::RowSource;
 use super::{InputReport, Options, Report};
 use crate::clock::{LogClock, TimeRange};
-use crate::error::LogError;
+use crate::error::{LogError, Notes};
 use crate::native::WriteOptions;
 use crate::open::open;
 use crate::options::ReadOptions;
@@ -134,12 +135,35 @@ impl Plan {
     where
         LogError: From<S::Error>,
     {
+        self.copy_whole(sink, options, |_, _| Ok(None))
+    }
+
+    /// As [`Plan::copy`]; `whole` may copy an input in another way than record by record.
+    pub(crate) fn copy_whole<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        options: &Options,
+        mut whole: impl FnMut(&mut S, &WholeInput<'_>) -> Result<Option<Copied>, LogError>,
+    ) -> Result<(), LogError>
+    where
+        LogError: From<S::Error>,
+    {
         let columns: Vec<Column> = self.chosen.iter().map(|chosen| chosen.column.clone()).collect();
         sink.columns(&columns)?;
         let with_values = sink.needs_values();
         let source = RowSource { chosen: &self.chosen, range: self.range, options, with_values };
         let Report { inputs, records, first, last, local_minutes: first_minutes, .. } = &mut self.report;
         for (nth, input) in inputs.iter_mut().enumerate() {
+            let wanted = WholeInput::new(&input.path, self.range, source.chosen, nth);
+            if let Some(copied) = whole(sink, &wanted)? {
+                (input.notes, input.records) = (copied.notes, copied.read);
+                *records = records.saturating_add(copied.kept);
+                if let Some((time, minutes)) = copied.first.filter(|_| first.is_none()) {
+                    (*first, *first_minutes) = (Some(time), minutes);
+                }
+                *last = copied.last.or(*last);
+                continue;
+            }
             (input.notes, input.records) = source.copy(nth, &input.path, |time, local_minutes, cells| {
                 sink.row(&Row { time, local_minutes, cells })?;
                 *records = records.saturating_add(1);
@@ -151,6 +175,51 @@ impl Plan {
             })?;
         }
         Ok(sink.finish()?)
+    }
+}
+
+/// What is wanted of an input.
+#[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only a lake takes columns"))]
+pub(crate) struct WholeInput<'p> {
+    pub(crate) path: &'p Path,
+    pub(crate) range: TimeRange,
+    /// The column of the output for each one of the input.
+    targets: Vec<Option<usize>>,
+}
+
+/// What was copied of an input.
+#[derive(Debug, Default)]
+pub(crate) struct Copied {
+    /// The faults of the input.
+    pub(crate) notes: Notes,
+    /// Records that were read.
+    pub(crate) read: u64,
+    /// Records in the range.
+    pub(crate) kept: u64,
+    /// The time of the first of them, with its minutes for the local time, and of the last one.
+    pub(crate) first: Option<(FileTime, i32)>,
+    pub(crate) last: Option<FileTime>,
+}
+
+impl<'p> WholeInput<'p> {
+    fn new(path: &'p Path, range: TimeRange, chosen: &[Chosen], nth: usize) -> WholeInput<'p> {
+        let mut targets = Vec::new();
+        for (target, chosen) in chosen.iter().enumerate() {
+            let Some(source) = chosen.source(nth) else { continue };
+            if targets.len() <= source {
+                targets.resize(source.saturating_add(1), None);
+            }
+            if let Some(place) = targets.get_mut(source) {
+                *place = Some(target);
+            }
+        }
+        WholeInput { path, range, targets }
+    }
+
+    /// The column of the output that has a column of the input.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn target(&self, column: usize) -> Option<usize> {
+        self.targets.get(column).copied().flatten()
     }
 }
 
