@@ -1,4 +1,4 @@
-//! What a session does at an alert (an event, another session, a command, a post), and with its samples:
+//! What a session does at an alert (an event, a message, another session, a command, a post), and with its samples:
 //! sending them.
 
 use std::cell::RefCell;
@@ -14,6 +14,7 @@ use tallymon::registry::Roots;
 
 use super::export::Export;
 use super::start;
+use super::syslog::{self, Message};
 use super::webhook::Webhooks;
 use crate::arguments::Common;
 
@@ -109,6 +110,14 @@ impl SessionActions for Actions<'_> {
             let host = self.host.borrow();
             failed.extend(self.webhooks.post(&host, &settings.name, &settings.alerts, alert).err());
         }
+        let host = self.host.borrow();
+        let message = Message { host: &host, session: &settings.name, alert };
+        if let Some(socket) = &settings.alerts.syslog {
+            failed.extend(syslog::to_syslog(socket, &message).err());
+        }
+        if let Some(socket) = &settings.alerts.journal {
+            failed.extend(syslog::to_journal(socket, &message).err());
+        }
         if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
     }
 
@@ -132,10 +141,11 @@ fn write_event(settings: &SessionSettings, alert: &Alert) {
 }
 
 /// The value; `gone` when the alert ended because the instance is gone.
-fn value(alert: &Alert) -> String {
+pub(super) fn value(alert: &Alert) -> String {
     alert.value.map_or_else(|| "gone".to_owned(), |value| value.to_string())
 }
 
-fn limit(alert: &Alert) -> String {
+/// The limit with its direction.
+pub(super) fn limit(alert: &Alert) -> String {
     format!("{} {}", if alert.limit.is_maximum { '>' } else { '<' }, alert.limit.value)
 }

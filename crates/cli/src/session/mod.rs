@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `detach` | leaving the terminal, as each system does it |
 //! | `act`, `export` | what an alert does; samples that are sent |
-//! | `webhook` | posts alerts to an address |
+//! | `webhook`, `syslog` | posts alerts to an address, sends them to the log of the system |
 //! | `collector_set` | data collector sets of Windows, read and written |
 //! | `hosts` | other machines in a session |
 //! | `service` | the service of Windows that records sessions |
@@ -41,6 +41,9 @@ pub(crate) mod export;
 pub(crate) mod hosts;
 pub(crate) mod service;
 pub(crate) mod stored;
+#[cfg_attr(unix, path = "syslog.rs")]
+#[cfg_attr(not(unix), path = "syslog_absent.rs")]
+mod syslog;
 #[cfg_attr(windows, path = "unit/windows.rs")]
 #[cfg_attr(not(windows), path = "unit/systemd.rs")]
 mod unit;

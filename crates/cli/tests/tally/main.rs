@@ -47,6 +47,7 @@ mod serve_tls;
 mod special_files;
 mod stat;
 mod support;
+mod syslog;
 mod tables;
 mod terminal;
 mod watch;

@@ -207,6 +207,14 @@ pub(crate) struct SessionOptions {
     /// A private file with the bearer token that authorizes the post.
     #[arg(long, value_name = "FILE")]
     pub(crate) webhook_token: Option<PathBuf>,
+    /// When an alert begins or ends send a message to syslog: to /dev/log, or to this socket.
+    #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "/dev/log")]
+    pub(crate) syslog: Option<PathBuf>,
+    /// When an alert begins or ends send a message with fields to systemd's journal, or to this socket of one.
+    #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "/run/systemd/journal/socket")]
+    pub(crate) journal: Option<PathBuf>,
 }
 
 /// A limit such as `PATH > 90`.

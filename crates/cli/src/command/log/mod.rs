@@ -252,6 +252,11 @@ pub(crate) fn changed(
     if let Some(file) = &options.webhook_token {
         alerts.webhook_token = Some(absolute(file).map_err(|error| Failure::file(file, &error))?);
     }
+    for (place, socket) in [(&mut alerts.syslog, &options.syslog), (&mut alerts.journal, &options.journal)] {
+        if let Some(socket) = socket {
+            *place = Some(absolute(socket).map_err(|error| Failure::file(socket, &error))?);
+        }
+    }
     // The recorder has a folder of its own.
     if let Some(file) =
         options.webhook.as_ref().and_then(|address| address.strip_prefix('@')).filter(|file| !file.is_empty())
@@ -368,6 +373,8 @@ fn actions(settings: &SessionSettings) -> Vec<String> {
     words.extend(alerts.start.as_ref().map(|name| format!("start the session {name:?}")));
     words.extend(alerts.run.as_ref().map(|line| format!("run: {line}")));
     words.extend(alerts.webhook.as_ref().map(|address| format!("post to {}", webhook::shown(address))));
+    words.extend(alerts.syslog.as_ref().map(|socket| format!("tell syslog: {}", socket.display())));
+    words.extend(alerts.journal.as_ref().map(|socket| format!("tell the journal: {}", socket.display())));
     words
 }
 

@@ -75,6 +75,10 @@ pub struct Alerts {
     pub webhook: Option<String>,
     /// A file whose text authorizes the post, as a bearer token.
     pub webhook_token: Option<PathBuf>,
+    /// Send a message to this socket of syslog, when an alert begins or ends.
+    pub syslog: Option<PathBuf>,
+    /// Send a message to this socket of systemd's journal, when an alert begins or ends.
+    pub journal: Option<PathBuf>,
 }
 
 impl Alerts {
@@ -84,7 +88,8 @@ impl Alerts {
     }
 
     pub(super) fn check(&self) -> Result<(), SettingsFault> {
-        let acts = self.event || self.start.is_some() || self.run.is_some() || self.webhook.is_some();
+        let tells = self.event || self.syslog.is_some() || self.journal.is_some();
+        let acts = tells || self.start.is_some() || self.run.is_some() || self.webhook.is_some();
         if self.is_empty() {
             let is_set = acts || self.webhook_token.is_some() || !self.after.is_zero();
             return if is_set { Err(SettingsFault::NoLimit) } else { Ok(()) };
@@ -110,6 +115,8 @@ impl Alerts {
             "run": self.run,
             "webhook": self.webhook,
             "webhook_token": self.webhook_token.as_ref().map(|file| file.to_string_lossy()),
+            "syslog": self.syslog.as_ref().map(|socket| socket.to_string_lossy()),
+            "journal": self.journal.as_ref().map(|socket| socket.to_string_lossy()),
         })
     }
 
@@ -124,6 +131,8 @@ impl Alerts {
             run: text("run")?,
             webhook: text("webhook")?,
             webhook_token: text("webhook_token")?.map(PathBuf::from),
+            syslog: text("syslog")?.map(PathBuf::from),
+            journal: text("journal")?.map(PathBuf::from),
             ..Alerts::default()
         };
         for limit in map.get("limits").and_then(Json::as_array).into_iter().flatten() {

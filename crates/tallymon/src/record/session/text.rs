@@ -195,6 +195,8 @@ mod tests {
             run: Some("echo \"$TALLY_ALERT\"".to_owned()),
             webhook: Some("https://h/x?y".to_owned()),
             webhook_token: Some(PathBuf::from("/run/token")),
+            syslog: Some(PathBuf::from("/dev/log")),
+            journal: Some(PathBuf::from("/run/systemd/journal/socket")),
         };
         assert_eq!(SessionSettings::from_text(&settings.to_text()), Ok(settings));
     }

@@ -1,0 +1,32 @@
+//! Stands in for the log of the system where it has no sockets.
+
+use std::path::Path;
+
+use tallymon::record::session::Alert;
+
+/// An alert on its way to a log of the system.
+pub(super) struct Message<'a> {
+    pub(super) host: &'a str,
+    pub(super) session: &'a str,
+    pub(super) alert: &'a Alert,
+}
+
+/// Says that there is no syslog.
+pub(super) fn to_syslog(socket: &Path, message: &Message<'_>) -> Result<(), String> {
+    Err(absent("syslog", socket, message))
+}
+
+/// Says that there is no journal.
+pub(super) fn to_journal(socket: &Path, message: &Message<'_>) -> Result<(), String> {
+    Err(absent("journal", socket, message))
+}
+
+fn absent(log: &str, socket: &Path, message: &Message<'_>) -> String {
+    let Message { host, session, alert } = message;
+    format!(
+        "there is no {log} on this system ({}); the alert of {} in the session {session:?} of {host} was not \
+         sent: use --event, which is in 'tally events'",
+        socket.display(),
+        alert.counter
+    )
+}
