@@ -652,3 +652,56 @@ fn the_question_of_the_page_is_answered_by_clickhouse() {
         assert!((peaks[instance] - peak).abs() < 1e-9 * peak, "{instance}: {peaks:?}, {peak}");
     }
 }
+
+const SPARK: &str = r#"
+import json, os, sys
+sys.path.insert(0, os.environ["TALLYMON_SPARK"])
+from pyspark.sql import SparkSession
+settings = {"spark.ui.enabled": "false", "spark.driver.memory": "1g", "spark.sql.session.timeZone": "UTC",
+            "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1",
+            "spark.sql.warehouse.dir": sys.argv[1], "spark.sql.shuffle.partitions": "2"}
+spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+found = [[list(row) for row in spark.sql(query).collect()] for query in sys.argv[2:]]
+spark.stop()
+print(json.dumps(found, default=str), flush=True)
+"#;
+
+/// Spark takes a minute and half a gigabyte, so that `cargo xtask engines` alone fetches and asks it.
+#[test]
+fn the_questions_of_the_page_are_answered_by_spark() {
+    if std::env::var_os("TALLYMON_SPARK").is_none() {
+        skip("Spark is not here: 'cargo xtask engines' fetches it");
+        return;
+    }
+    let Some(log) = shared("logs/PAL_SampleLog.blg") else { return };
+    let folder = Scratch::new();
+    let lake = folder.join("counters.lake");
+    put(&log, &lake).unwrap();
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tasks/lake.md")).unwrap();
+    let blocks = |engine: &str| -> Vec<String> {
+        let begin = format!("```sql\n-- {engine}\n");
+        page.split(&begin).skip(1).map(|block| block.split(";\n```").next().unwrap().to_owned()).collect()
+    };
+    let here = format!("parquet.`{}`", lake.display());
+    let own: Vec<String> =
+        blocks("Spark").iter().map(|query| query.replace("parquet.`/srv/counters.lake`", &here)).collect();
+    assert!(own.iter().any(|query| query.contains(&here)), "{own:?}");
+    // The same questions as for the other engines.
+    let table = "read_parquet('counters.lake/day=*/*/*.parquet', hive_partitioning = true)";
+    let others: Vec<String> = blocks("DuckDB").iter().map(|query| query.replace(table, &here)).collect();
+    assert!(others.len() >= 3 && others.iter().all(|query| query.contains(&here)), "{others:?}");
+    let all = format!("SELECT path, count(*), sum(value) FROM {here} GROUP BY path");
+    let mut arguments = vec![folder.to_str().unwrap(), all.as_str()];
+    arguments.extend(own.iter().chain(&others).map(String::as_str));
+    let Some(found) = python(SPARK, &arguments) else { return };
+    let of_log = columns(&log);
+    assert_eq!(found[0].as_array().unwrap().len(), of_log.len() - 1);
+    for row in found[0].as_array().unwrap() {
+        let numbers = of_log[row[0].as_str().unwrap()].iter().filter_map(|value| value.parse::<f64>().ok());
+        let (sum, found) = (numbers.sum::<f64>(), row[2].as_f64().unwrap_or_default());
+        assert!((sum - found).abs() <= 1e-9 * sum.abs().max(1e-9), "{row}: {sum}");
+    }
+    for (query, rows) in own.iter().chain(&others).zip(found.as_array().unwrap().iter().skip(1)) {
+        assert!(!rows.as_array().unwrap().is_empty(), "{query}");
+    }
+}

@@ -27,6 +27,7 @@ mod logs;
 mod man;
 mod metric_names;
 mod mutants;
+mod nagios;
 mod names;
 mod nsclient;
 mod options;

@@ -12,12 +12,12 @@ use tallymon_testkit::{attack, peer};
 
 use super::support::{Folder, TALLY, clean};
 
-const PASSWORD: &str = "correct horse";
+pub(crate) const PASSWORD: &str = "correct horse";
 
 /// A server that ends with its test.
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl Drop for Server {
@@ -38,7 +38,7 @@ fn command(folder: &Folder, mode: u32, password: &str, words: &[&str]) -> Comman
 }
 
 impl Server {
-    fn start(folder: &Folder, words: &[&str]) -> Server {
+    pub(crate) fn start(folder: &Folder, words: &[&str]) -> Server {
         let words = [&["--port", "0"], words].concat();
         let mut command = command(folder, 0o600, &format!("{PASSWORD}\n"), &words);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -77,7 +77,7 @@ fn answer(stream: &mut TcpStream) -> String {
     String::from_utf8(answer).unwrap()
 }
 
-fn check_nt() -> Option<PathBuf> {
+pub(crate) fn check_nt() -> Option<PathBuf> {
     peer("/usr/lib/nagios/plugins/check_nt")
 }
 
