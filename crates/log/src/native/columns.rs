@@ -98,6 +98,12 @@ impl<'c> ColumnRows<'c> {
         })
     }
 
+    /// Whether its instance does not exist in any row.
+    fn is_gone(&self) -> bool {
+        let [_, _, _, state, ..] = self.numbers;
+        state.same() == Some(status::GONE)
+    }
+
     const fn frequency(&self, number: u64) -> Frequency {
         Frequency(number.wrapping_add(self.time_base).cast_signed())
     }
@@ -190,8 +196,8 @@ impl<R: Read> NativeReader<R> {
         ChunkClocks(clocks.collect())
     }
 
-    /// Gives the columns that the chunk has. Columns of the log without any are not given: their instances do
-    /// not exist.
+    /// Gives the columns that the chunk has. The others are not given: their instances do not exist in any of its
+    /// rows.
     ///
     /// # Errors
     ///
@@ -205,7 +211,7 @@ impl<R: Read> NativeReader<R> {
             table.each_column(self.rows, clocks, |cell, column| {
                 // An instance that came back has its columns twice; the later ones count.
                 let place = self.places.get(column.column).copied().flatten();
-                if place == Some((number, cell)) { each(column) } else { Ok(()) }
+                if place == Some((number, cell)) && !column.is_gone() { each(column) } else { Ok(()) }
             })?;
         }
         Ok(())
