@@ -1,5 +1,5 @@
 //! Any bytes as the log of a table, over parts that are sound: an error, or records whose values can all be
-//! computed.
+//! computed. A line `---` ends a version, so that versions take back and name again what others did.
 #![no_main]
 
 use std::fs;
@@ -8,6 +8,9 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use tallymon_log::{Cooker, ReadOptions, open};
+
+/// The most versions of a table.
+const VERSIONS: usize = 6;
 
 const PART: &[u8] = include_bytes!("../parts/memory.parquet");
 
@@ -26,7 +29,22 @@ fn table() -> &'static PathBuf {
 
 fuzz_target!(|data: &[u8]| {
     let table = table();
-    fs::write(table.join("_delta_log/00000000000000000000.json"), data).unwrap();
+    let mut versions: Vec<Vec<u8>> = vec![Vec::new()];
+    for line in data.split_inclusive(|byte| *byte == b'\n') {
+        if line == b"---\n" && versions.len() < VERSIONS {
+            versions.push(Vec::new());
+        } else if let Some(version) = versions.last_mut() {
+            version.extend_from_slice(line);
+        }
+    }
+    for number in 0..VERSIONS {
+        let name = table.join(format!("_delta_log/{number:020}.json"));
+        match versions.get(number) {
+            Some(version) => fs::write(name, version).unwrap(),
+            // That of the input before.
+            None => drop(fs::remove_file(name)),
+        }
+    }
     let Ok(mut log) = open(table, &ReadOptions::default()) else { return };
     let mut cooker = Cooker::default();
     while let Ok(Some(record)) = log.next_record() {
