@@ -6,7 +6,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use tallymon_log::{Cooker, ReadOptions, open, read_bytes};
+use tallymon_core::flow::Sample;
+use tallymon_log::{Column, Cooker, ReadOptions, open, read_bytes};
 use tallymon_testkit::{Scratch, peer};
 
 /// The label, the place of a word behind the interval (behind the state for a process), how it is computed,
@@ -199,6 +200,88 @@ fn rates_behind_a_missing_sample_are_those_of_their_interval() {
     let path = folder.join("atop.txt");
     std::fs::write(&path, samples.concat()).unwrap();
     assert!(compare(&path) > 200);
+}
+
+/// The samples of a counter in each record.
+fn samples(text: &str, path: &str) -> Vec<Option<Sample>> {
+    let mut log = read_bytes(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let mut all = Vec::new();
+    while let Some(record) = log.next_record().unwrap() {
+        let is_it = |column: &Column| column.path.ends_with(path);
+        let column = log.about().columns.iter().position(is_it);
+        all.push(column.and_then(|column| record.cells.get(column)?.ok()));
+    }
+    all
+}
+
+/// The rate from one sample to another.
+fn rate(from: &Sample, to: &Sample) -> f64 {
+    (to.first - from.first) as f64 / ((to.second - from.second) as f64 / to.frequency.0 as f64)
+}
+
+/// What a damaged line says is lost, and so is its time: averages over it are those of the rest.
+#[test]
+fn a_damaged_line_makes_no_rate_too_low() {
+    let text = std::fs::read_to_string(fixture("atop-2.8.1.txt")).unwrap();
+    let path = r"PhysicalDisk(vda)\Disk Reads/sec";
+    let whole = samples(&text, path);
+    let expected = rate(&whole[2].unwrap(), &whole[3].unwrap());
+    let disks: Vec<&str> =
+        text.lines().filter(|line| line.starts_with("DSK ") && line.contains(" vda ")).collect();
+    let (begin, last) = disks[2].rsplit_once(' ').unwrap();
+    for damaged in
+        [format!("{begin} x{last}"), disks[2].replace(" vda ", " "), disks[2].replacen("DSK ", "D", 1)]
+    {
+        let text = text.replacen(disks[2], &damaged, 1);
+        let found = samples(&text, path);
+        assert_eq!(found[2], None, "{damaged}");
+        let over = rate(&found[1].unwrap(), &found[3].unwrap());
+        assert!((over - expected).abs() < 1e-6, "{damaged}: {over}, not {expected}");
+        // Other counters go on.
+        let other = r"PhysicalDisk(vda)\Disk Reads/sec";
+        assert_eq!(samples(&text, other)[1], whole[1]);
+    }
+}
+
+/// A process without a line was idle, unless a line of its sample can not be read.
+#[test]
+fn an_idle_process_is_told_from_a_damaged_line() {
+    let stamp = |second: u32| format!("web01 {} 2026/11/23 15:40:{second:02} 1", 1_795_444_800 + second);
+    let line = |second, id: u32, name: &str, ticks: u32| {
+        let stamp = stamp(second);
+        format!("PRC {stamp} {id} ({name}) S 100 {ticks} 0 0 120 0 0 0 0 {id} y 1 () 0 -3 -3\n")
+    };
+    let machine = |second| format!("CPL {} 4 0.1 0.2 0.3 1000 2000\nSEP\n", stamp(second));
+    let sample = |second: u32, lines: &[(u32, &str, u32)]| {
+        let lines = lines.iter().map(|(id, name, ticks)| line(second, *id, name, *ticks));
+        lines.collect::<String>() + &machine(second)
+    };
+    let all = [
+        "RESET\n".to_owned(),
+        sample(0, &[(7, "busy", 10), (8, "idle", 10)]),
+        sample(1, &[(7, "busy", 50), (8, "idle", 20)]),
+        sample(2, &[(7, "busy", 50)]),
+        sample(3, &[(7, "busy", 50), (8, "idle", 20)]),
+    ]
+    .concat();
+    let idle = r"Process(idle)\% User Time";
+    let busy = r"Process(busy)\% User Time";
+    let share = |text: &str, path: &str| {
+        let found = samples(text, path);
+        // Times of 100 ns become percent.
+        rate(&found[1].unwrap(), &found[3].unwrap()) / 1e5
+    };
+    assert!((share(&all, idle) - 10.0).abs() < 1e-9, "{}", share(&all, idle));
+    assert!((share(&all, busy) - 50.0).abs() < 1e-9);
+    let third = line(2, 7, "busy", 50);
+    for damaged in [third.replace(" 50 ", " 5x "), third.replace("(busy) S", "(busy"), "PRC ??\n".to_owned()]
+    {
+        let text = all.replacen(&third, &damaged, 1);
+        assert_eq!(samples(&text, busy)[2], None);
+        assert!((share(&text, busy) - 50.0).abs() < 1e-9, "{damaged}: {}", share(&text, busy));
+        // Whether this one was idle then is not known.
+        assert!((share(&text, idle) - 20.0).abs() < 1e-9, "{damaged}: {}", share(&text, idle));
+    }
 }
 
 /// Only an ASCII blank ends a word: others are part of a name.

@@ -7,6 +7,7 @@
 mod labels;
 #[cfg_attr(not(feature = "compressed"), path = "raw_absent.rs")]
 mod raw;
+mod sums;
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -14,6 +15,7 @@ use std::io::BufRead;
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND, UNIX_EPOCH};
 
 use self::labels::{Label, Sort, TOTAL, Whose, all};
+use self::sums::{Growth, Sums};
 use crate::error::LogError;
 use crate::format::Format;
 use crate::import::columns::Columns;
@@ -29,8 +31,6 @@ pub(crate) use labels::tables;
 
 /// The first bytes of a raw log of atop.
 const RAW: [u8; 4] = 0xfeed_beef_u32.to_le_bytes();
-/// The largest number of sums that are kept.
-const MOST_SUMS: usize = 1 << 20;
 
 /// Whether a file begins as the output of `atop -P`, or as a raw log of atop.
 pub(crate) fn detect(head: &[u8]) -> bool {
@@ -127,18 +127,14 @@ impl<R: BufRead> Source<R> {
 /// Decodes the output of `atop -P`, or a raw log.
 pub(crate) struct AtopDecoder<R> {
     lines: Source<R>,
-    /// What the fields of each instance have grown to, by the place of its label and its instance.
-    sums: HashMap<(usize, String), Vec<u64>>,
+    /// What has grown.
+    sums: Sums,
     /// How many processes with an id ended.
     ended: HashMap<u32, u32>,
     /// Processes that end in this sample, with their instances.
     ending: Vec<(ProcessKey, String)>,
     page: u64,
     hertz: u64,
-    /// The time of the last sample, unless the counts began again behind it.
-    before: Option<FileTime>,
-    /// The time of samples that are missing: nothing has grown in it.
-    lost: u64,
 }
 
 impl<R: BufRead + Send> AtopDecoder<R> {
@@ -154,13 +150,11 @@ impl<R: BufRead + Send> AtopDecoder<R> {
         columns.about.writer = Some(writer);
         let decoder = AtopDecoder {
             lines,
-            sums: HashMap::new(),
+            sums: Sums::default(),
             ended: HashMap::new(),
             ending: Vec::new(),
             page: 4096,
             hertz: 100,
-            before: None,
-            lost: 0,
         };
         Ok((decoder, columns))
     }
@@ -190,7 +184,8 @@ impl<R: BufRead + Send> AtopDecoder<R> {
             Whose::Machine | Whose::Process => String::new(),
         };
         let name = name.as_str();
-        let Some(fields) = self.fields(at, label, name, words.into_iter())? else { return Ok(()) };
+        let Some((fields, lost)) = self.fields(at, label, name, words.into_iter())? else { return Ok(()) };
+        self.sums.set_clock(columns, lost);
         let instance = (!name.is_empty()).then_some((name, name));
         columns.put(&label.table, 0, instance, &fields);
         if let Some((table, name)) = &label.besides {
@@ -230,7 +225,10 @@ impl<R: BufRead + Send> AtopDecoder<R> {
         if has_ended && label.word == "PRC" {
             self.ending.push((who, key.clone()));
         }
-        let Some(mut fields) = self.fields(at, label, &key, words.into_iter())? else { return Ok(()) };
+        let Some((mut fields, lost)) = self.fields(at, label, &key, words.into_iter())? else {
+            return Ok(());
+        };
+        self.sums.set_clock(columns, lost);
         fields.push(Field { name: "PID", number: Some(Number::U32(pid)), own: LEVEL, source: 0 });
         // Only the lines of the table: the others are of this kind of line.
         let table = Table { own: "", ..label.table };
@@ -238,15 +236,17 @@ impl<R: BufRead + Send> AtopDecoder<R> {
         Ok(())
     }
 
-    /// The fields of a line, with what has grown added up; `None` if it says that nothing was measured.
+    /// The fields of a line, with what has grown added up, and the time that this lacks; `None` if it says that
+    /// nothing was measured. A line with a fault adds nothing.
     fn fields<'w>(
         &mut self,
         at: usize,
         label: &Label,
         instance: &str,
         words: impl Iterator<Item = &'w str>,
-    ) -> Result<Option<Vec<Field<'static>>>, &'static str> {
+    ) -> Result<Option<(Vec<Field<'static>>, u64)>, &'static str> {
         let mut fields = Vec::with_capacity(label.fields.len());
+        let mut grown: Vec<Growth> = Vec::new();
         for (place, ((name, sort), word)) in label.fields.iter().zip(words).enumerate() {
             let page = self.page;
             let number = match sort {
@@ -286,13 +286,14 @@ impl<R: BufRead + Send> AtopDecoder<R> {
                 Sort::Sum | Sort::Ticks | Sort::SumPages => match word.parse::<i64>() {
                     Ok(-1) => None,
                     Ok(number) => {
-                        let grown = u64::try_from(number).map_err(|_| "a count is negative")?;
+                        let by = u64::try_from(number).map_err(|_| "a count is negative")?;
                         let factor = match sort {
                             Sort::SumPages => page,
                             Sort::Ticks => UNITS_PER_SECOND.checked_div(self.hertz).unwrap_or(1),
                             _ => 1,
                         };
-                        Some(self.grow((at, instance), place, grown.saturating_mul(factor))?)
+                        grown.push(Growth { place, field: fields.len(), by: by.saturating_mul(factor) });
+                        None
                     }
                     Err(_) => return Err("a count is no number"),
                 },
@@ -303,38 +304,9 @@ impl<R: BufRead + Send> AtopDecoder<R> {
             };
             fields.push(Field { name, number, own, source: 0 });
         }
-        Ok(Some(fields))
-    }
-
-    /// Adds what a count has grown, and returns the sum.
-    fn grow(
-        &mut self,
-        (label, instance): (usize, &str),
-        place: usize,
-        by: u64,
-    ) -> Result<Number, &'static str> {
-        let key = (label, instance.to_owned());
-        if self.sums.len() >= MOST_SUMS && !self.sums.contains_key(&key) {
-            return Err("more than a million instances");
-        }
-        let sums = self.sums.entry(key).or_default();
-        if sums.len() <= place {
-            sums.resize(place.saturating_add(1), 0);
-        }
-        let Some(sum) = sums.get_mut(place) else { return Err("more than a million counts") };
-        *sum = sum.saturating_add(by);
-        Ok(Number::U64(*sum))
-    }
-
-    /// The clock of a sample: the time without that of samples that are missing before it. What has grown
-    /// has only done so in the sample's own interval.
-    fn clock(&mut self, time: FileTime, interval: u64) -> u64 {
-        let own = interval.saturating_mul(UNITS_PER_SECOND);
-        let elapsed = self.before.replace(time).map_or(0, |before| time.0.saturating_sub(before.0));
-        if own > 0 {
-            self.lost = self.lost.saturating_add(elapsed.saturating_sub(own));
-        }
-        time.0.saturating_sub(self.lost)
+        let is_process = label.whose == Whose::Process;
+        let lost = self.sums.grow((at, instance), is_process, &grown, &mut fields)?;
+        Ok(Some((fields, lost)))
     }
 
     /// Forgets the processes that ended: another one may get their ids.
@@ -343,7 +315,7 @@ impl<R: BufRead + Send> AtopDecoder<R> {
             self.ended.insert(pid, nth.saturating_add(1));
             for (at, label) in all().enumerate() {
                 if label.whose == Whose::Process {
-                    self.sums.remove(&(at, instance.clone()));
+                    self.sums.forget(at, &instance);
                 }
             }
         }
@@ -395,7 +367,6 @@ impl<R: BufRead + Send> Decoder for AtopDecoder<R> {
                 "RESET" => {
                     // The counts of the machine begin again; those of processes never went on.
                     self.sums.clear();
-                    self.before = None;
                     continue;
                 }
                 _ => {}
@@ -420,7 +391,7 @@ impl<R: BufRead + Send> Decoder for AtopDecoder<R> {
                     let bias = stamp.local_minutes.saturating_neg();
                     columns.about.zone = Zone::Fixed { name: String::new(), bias };
                 }
-                columns.begin(time, self.clock(time, stamp.interval));
+                self.sums.begin(columns, time, stamp.interval);
                 row = Some((time, stamp.local_minutes));
             } else if row.is_some_and(|(of, _)| of != time) {
                 // The end of the sample is missing.
@@ -431,6 +402,7 @@ impl<R: BufRead + Send> Decoder for AtopDecoder<R> {
                 self.lines.damage(columns, &line, format!("{words}; the line is left out"));
             }
         }
+        self.sums.end(columns);
         self.forget_ended();
         Ok(row)
     }
