@@ -138,3 +138,24 @@ fn openmetrics_with_and_without_times() {
         read_bytes(b"# TYPE heat gauge\nheat 1.5\n", &ReadOptions::default()).err().unwrap().to_string();
     assert!(error.contains("without times"), "{error}");
 }
+
+/// A text whose name and first line say nothing is known by its lines.
+#[test]
+fn samples_without_a_heading_are_known_by_their_content() {
+    let text = "# written by a script\nqueue_length{site=\"köln\"} 5 1795444800000\n\
+                up 1 1795444800000\nqueue_length{site=\"köln\"} 7 1795444801000\nup 1 1795444801000\n";
+    let mut log = read_bytes(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let mut records = 0;
+    while log.next_record().unwrap().is_some() {
+        records += 1;
+    }
+    assert_eq!((log.about().format, records, log.about().columns.len()), (Format::OpenMetrics, 2, 2));
+    // A long one is judged by its first lines; a letter may be cut there.
+    let long: String = (0..2000).map(|at| format!("w{{x=\"ä\"}} {at} {}\n", 1_795_444_800 + at)).collect();
+    assert_eq!(Format::detect(long.as_bytes()), Some(Format::OpenMetrics));
+    for other in
+        ["up 1\n", "one 1 two\n", "12:30 1 5\n", "a 1 5\nand more words\n", "", "\n", "# only words\n"]
+    {
+        assert_eq!(Format::detect(other.as_bytes()), None, "{other:?}");
+    }
+}

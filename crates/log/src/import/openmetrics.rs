@@ -25,7 +25,34 @@ const MOST_SAMPLES: usize = 1 << 25;
 pub(crate) fn detect(head: &[u8]) -> bool {
     let head = head.trim_ascii_start();
     [&b"{__name__=\""[..], b"# TYPE ", b"# HELP ", b"# UNIT "].iter().any(|begin| head.starts_with(begin))
+        || is_samples(head)
 }
+
+/// Whether the first lines are samples with times and nothing else, as some exporters and scripts write them.
+fn is_samples(head: &[u8]) -> bool {
+    let whole = head.iter().rposition(|byte| *byte == b'\n').map_or(head, |end| head.split_at(end).0);
+    let text = String::from_utf8_lossy(whole.get(..whole.len().min(HEAD_BYTES)).unwrap_or(whole));
+    let is_cut = whole.len() > HEAD_BYTES;
+    let mut lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if is_cut {
+        lines.pop();
+    }
+    let is_name = |name: &str| {
+        name.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
+            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | ':'))
+    };
+    let is_sample = |line: &&str| match exposition::parse(line) {
+        Some(exposition::Line::Sample(sample)) => {
+            is_name(&sample.name) && sample.time.is_some_and(|time| nanoseconds(time).is_some())
+        }
+        _ => false,
+    };
+    lines.retain(|line| !line.starts_with('#'));
+    !lines.is_empty() && lines.iter().all(is_sample)
+}
+
+/// How many bytes [`is_samples`] looks at.
+const HEAD_BYTES: usize = 4096;
 
 /// One time series.
 struct Series {
