@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use tallymon_core::time::{FileTime, SystemTime};
 
+use super::esxtop;
+
 /// A field of a line.
 #[derive(Debug)]
 pub(super) struct Field<'a> {
@@ -27,7 +29,7 @@ pub(super) fn split(line: &str, separator: char) -> Vec<Field<'_>> {
         let trimmed = rest.trim_start_matches(' ');
         let (field, after) = match trimmed.strip_prefix('"') {
             Some(quoted) => quoted_field(quoted, separator),
-            None => match rest.split_once(separator) {
+            None => match esxtop::without_separator(rest, separator).or_else(|| rest.split_once(separator)) {
                 Some((field, after)) => ((Cow::Borrowed(field.trim_end()), true), Some(after)),
                 None => ((Cow::Borrowed(rest.trim_end()), true), None),
             },

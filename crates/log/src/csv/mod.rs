@@ -10,6 +10,7 @@
 //! only texts is a text counter. Times are local;
 //! the number in the first line is the minutes to add to get UTC.
 
+mod esxtop;
 mod fields;
 mod guess;
 mod lines;

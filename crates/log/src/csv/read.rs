@@ -11,6 +11,7 @@ use tallymon_core::flow::{Absence, NoValue, Sample};
 use tallymon_core::path::CounterPath;
 use tallymon_core::time::Frequency;
 
+use super::esxtop;
 use super::fields::{Blank, Field, is_plain, parse_time, parse_value, split};
 use super::guess::{self, GuessedZone};
 use super::lines::{LONGEST_LINE, Line, Lines, encoding};
@@ -151,7 +152,16 @@ impl<R: BufRead> CsvReader<R> {
         let fields = split(&line.text, self.separator);
         let first = fields.first().map(|field| field.text.as_ref()).unwrap_or_default();
         self.zone(first, line);
-        let mut paths: Vec<&str> = fields.iter().skip(1).map(|field| field.text.as_ref()).collect();
+        let named = esxtop::names(&fields);
+        if !named.is_empty() {
+            self.about.notes.remark(esxtop::NAMED);
+        }
+        let mut paths: Vec<&str> = fields
+            .iter()
+            .enumerate()
+            .skip(1)
+            .map(|(at, field)| named.get(&at).map_or(field.text.as_ref(), String::as_str))
+            .collect();
         if let Some((caption, rest)) = paths.split_last()
             && !caption.starts_with('\\')
             && rest.iter().any(|path| path.starts_with('\\'))
