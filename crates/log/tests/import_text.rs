@@ -333,3 +333,110 @@ fn line_ends_of_windows_change_nothing() {
         assert!(!one.1.is_empty() && one == other, "{name}: {one:?}\n{other:?}");
     }
 }
+
+/// A report of `sar -A -f` over midnight and a restart, as it prints it: one table after the other.
+const SAR: &str = "Linux 6.1.0 (web01) \t11/22/26 \t_x86_64_\t(2 CPU)
+
+11:40:00 PM     CPU     %user     %nice   %system   %iowait    %steal     %idle
+11:50:00 PM     all      1.00      0.00      2.00      0.50      0.00     96.50
+12:00:00 AM     all      3.00      0.00      4.00      0.50      0.00     92.50
+Average:        all      2.00      0.00      3.00      0.50      0.00     94.50
+
+12:05:00 AM  LINUX RESTART\t(2 CPU)
+
+12:05:10 AM     CPU     %user     %nice   %system   %iowait    %steal     %idle
+12:10:00 AM     all      5.00      0.00      6.00      0.50      0.00     88.50
+Average:        all      5.00      0.00      6.00      0.50      0.00     88.50
+
+11:40:00 PM dentunusd   file-nr  inode-nr    pty-nr
+11:50:00 PM    370109      3892    187341         0
+12:00:00 AM    370110      3893    187342         1
+Average:       370109      3892    187341         0
+
+12:05:00 AM  LINUX RESTART\t(2 CPU)
+
+12:05:10 AM dentunusd   file-nr  inode-nr    pty-nr
+12:10:00 AM    370111      3894    187343         2
+Average:       370111      3894    187343         2
+";
+
+#[test]
+fn a_day_of_sar_has_all_tables_of_a_time_in_one_row() {
+    let folder = Scratch::new();
+    let path = folder.join("sar.txt");
+    // What comes behind a restart has an average of its own, and the next table begins with the first time again.
+    let without_restart: String = {
+        let (first, rest) = SAR.split_once("\n12:05:00 AM  LINUX").unwrap();
+        let (_, second) = rest
+            .split_once(
+                "88.50\nAverage:        all      5.00      0.00      6.00      0.50      0.00     88.50\n",
+            )
+            .unwrap();
+        let (second, _) = second.split_once("\n12:05:00 AM  LINUX").unwrap();
+        format!("{first}{second}")
+    };
+    for (text, times) in
+        [(SAR, &["23:50:00", "00:00:00", "00:10:00"][..]), (&without_restart, &["23:50:00", "00:00:00"][..])]
+    {
+        std::fs::write(&path, text).unwrap();
+        let rows = read(&path);
+        assert_eq!(rows.iter().map(|(time, _)| time.as_str()).collect::<Vec<_>>(), times, "{text}");
+        for (nth, (time, values)) in rows.iter().enumerate() {
+            let is = |counter: &str, expected: f64| {
+                let found = values.iter().find(|(path, _)| path.ends_with(counter));
+                assert_eq!(found.map(|(_, value)| *value), Some(expected), "{time} {counter}: {values:?}");
+            };
+            is(r"% User Time", 1.0 + 2.0 * nth as f64);
+            is(r"\file-nr", 3892.0 + nth as f64);
+            is(r"\pty-nr", nth as f64);
+        }
+    }
+}
+
+#[test]
+fn a_whole_report_of_sar_has_the_values_that_are_printed() {
+    let (Some(sar), Some(_)) = (peer("sar"), peer("sadf")) else { return };
+    let sadc = Path::new("/usr/lib/sysstat/sadc");
+    if !sadc.exists() {
+        return tallymon_testkit::skip("sadc is not in /usr/lib/sysstat");
+    }
+    let folder = Scratch::new();
+    let (file, path) = (folder.join("sa"), folder.join("sar.txt"));
+    assert!(Command::new(sadc).args(["-S", "XALL", "1", "4"]).arg(&file).status().unwrap().success());
+    let of_file = Command::new(&sar).args(["-A", "-f"]).arg(&file).env("LC_ALL", "C").output().unwrap();
+    let live = Command::new(&sar).args(["-A", "1", "2"]).env("LC_ALL", "C").output().unwrap();
+    for (report, rows) in [(of_file.stdout, 3), (live.stdout, 2)] {
+        let text = String::from_utf8(report).unwrap();
+        std::fs::write(&path, &text).unwrap();
+        let read = read(&path);
+        assert_eq!(read.len(), rows, "{:?}", read.iter().map(|(time, _)| time).collect::<Vec<_>>());
+        let (mut names, mut behind_blank, mut compared) = (Vec::new(), false, 0);
+        for line in text.lines().skip(1) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if words.is_empty() || line.starts_with("Average") || line.starts_with("Summary") {
+                behind_blank = words.is_empty();
+                continue;
+            }
+            if std::mem::take(&mut behind_blank) {
+                names = words;
+                continue;
+            }
+            let (_, values) = read.iter().find(|(time, _)| time.contains(words[0])).unwrap();
+            let numbers = words.iter().zip(&names).skip(1).filter_map(|(word, name)| {
+                (!["CPU", "INTR", "TTY", "DEV", "IFACE", "FILESYSTEM", "BUS", "NODE"].contains(name))
+                    .then(|| word.parse::<f64>().ok())?
+            });
+            for number in numbers {
+                // Some are in other units in their counter.
+                let near = |value: &f64| {
+                    [1.0, 1024.0, 0.001]
+                        .iter()
+                        .any(|factor| (value - number * factor).abs() <= 1e-6 * value.abs().max(1e-3))
+                };
+                assert!(values.values().any(near), "{line}: {number} is nowhere");
+                compared += 1;
+            }
+        }
+        assert!(compared > 200, "{compared}");
+    }
+}

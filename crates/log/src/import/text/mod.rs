@@ -3,6 +3,7 @@
 //!
 //! These programs print computed values, so every counter is a `PERF_DOUBLE_RAW`.
 
+mod by_table;
 mod collectl;
 mod nmon;
 mod perf;

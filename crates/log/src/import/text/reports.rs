@@ -7,6 +7,7 @@ use std::io::BufRead;
 
 use tallymon_core::time::FileTime;
 
+use super::by_table::{ByTime, are_names, is_restart};
 use super::tables::{AVG_CPU, IOSTAT, MPSTAT, PIDSTAT};
 use super::times::{after, date, half_day, join, stamp, time_of_day};
 use crate::error::{LogError, LogErrorKind};
@@ -24,7 +25,9 @@ const NAMES: &[&str] =
 
 /// Decodes a report.
 pub(crate) struct ReportDecoder<R> {
-    lines: Lines<R>,
+    lines: ByTime<R>,
+    /// The last line was empty, so that names of columns follow.
+    is_behind_blank: bool,
     date: FileTime,
     bias: Option<i32>,
     /// Minutes from UTC to the local times.
@@ -68,7 +71,15 @@ impl<R: BufRead + Send> ReportDecoder<R> {
             None => Zone::Unknown,
         };
         let minutes = bias.unwrap_or(0).saturating_neg();
-        let decoder = ReportDecoder { lines, date: day, bias, minutes, time: None, names: Vec::new() };
+        let decoder = ReportDecoder {
+            lines: ByTime::new(lines)?,
+            is_behind_blank: true,
+            date: day,
+            bias,
+            minutes,
+            time: None,
+            names: Vec::new(),
+        };
         Ok((decoder, columns))
     }
 
@@ -106,7 +117,9 @@ impl<R: BufRead + Send> ReportDecoder<R> {
         let has_names = words.iter().any(|word| {
             word.starts_with('%') || word.ends_with("/s") || NAMES.contains(&word.as_str()) || word == "PID"
         });
-        if has_names && !words.iter().any(is_number) { Part::Names(words) } else { Part::Values(words) }
+        let is_named = has_names && !words.iter().any(is_number)
+            || are_names(words.iter().map(String::as_str), self.is_behind_blank);
+        if is_named { Part::Names(words) } else { Part::Values(words) }
     }
 
     /// Puts a line of values; `false` if they do not fit the names.
@@ -180,6 +193,11 @@ impl<R: BufRead + Send> Decoder for ReportDecoder<R> {
             columns.report_cut(&line);
             let text = line.text.trim();
             if text.is_empty() || text.starts_with("Average") || text.starts_with("Summary") {
+                self.is_behind_blank = true;
+                continue;
+            }
+            if is_restart(text) {
+                columns.about.notes.remark("restarts of the machine are not read");
                 continue;
             }
             if let Some((time, minutes)) = stamp(text) {
@@ -201,7 +219,9 @@ impl<R: BufRead + Send> Decoder for ReportDecoder<R> {
                 continue;
             }
             let (time, words) = self.split(&line.text);
-            match self.part(words) {
+            let part = self.part(words);
+            self.is_behind_blank = false;
+            match part {
                 // The names have the time of the row before.
                 Part::Names(names) => self.names = names,
                 Part::Values(values) => {
