@@ -448,6 +448,15 @@ fn counters_of_built_in_rules_exist_by_name() {
             known.insert((object.to_lowercase(), counter.to_lowercase()));
         }
     }
+    // Those of esxtop, which this page names.
+    let text = std::fs::read_to_string(docs.join("../formats/import.md")).unwrap();
+    let (_, section) = text.split_once("\n## esxtop\n").unwrap();
+    for line in section.split("\n## ").next().unwrap().lines() {
+        let [_, object, counters, _] = line.split('|').map(str::trim).collect::<Vec<_>>()[..] else {
+            continue;
+        };
+        known.extend(counters.split(';').map(|name| (object.to_lowercase(), name.trim().to_lowercase())));
+    }
     for rule in RuleSet::built_in().unwrap().rules {
         for (_, path) in &rule.counters {
             let names = (path.object.to_string().to_lowercase(), path.counter.to_string().to_lowercase());

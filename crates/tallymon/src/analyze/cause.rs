@@ -33,6 +33,7 @@ const USED_BY: [(Resource, &[(&str, &str)]); 5] = [
             ("Process", "% Processor Time"),
             ("Control Group", "% Processor Time"),
             ("Job Object", "Current % Processor Time"),
+            ("Group Cpu", "% Used"),
         ],
     ),
     (
@@ -42,6 +43,7 @@ const USED_BY: [(Resource, &[(&str, &str)]); 5] = [
             ("Process", "Page File Bytes"),
             ("Process", "Working Set"),
             ("Control Group", "Memory Bytes"),
+            ("Group Memory", "Memory Consumed Size MBytes"),
         ],
     ),
     (
@@ -50,17 +52,25 @@ const USED_BY: [(Resource, &[(&str, &str)]); 5] = [
             ("Process", "IO Data Bytes/sec"),
             ("Process", "IO Data Operations/sec"),
             ("PhysicalDisk", "Disk Bytes/sec"),
+            ("Virtual Disk", "Commands/sec"),
         ],
     ),
-    (Resource::Network, &[("Network Interface", "Bytes Total/sec")]),
+    (
+        Resource::Network,
+        &[("Network Interface", "Bytes Total/sec"), ("Network Port", "Packets Received/sec")],
+    ),
     (Resource::Handles, &[("Process", "Handle Count"), ("Process", "Thread Count")]),
 ];
 
 /// Instances that are sums, or stand for nothing that runs.
 fn is_somebody(course: &Course) -> bool {
     let instance = course.instance();
+    // esxtop has each virtual machine as a sum of its virtual disks, and the idle ones as `1:idle`.
+    let is_part = course.is("Virtual Disk", "Commands/sec") && instance.contains(':');
     !["_total", "idle"].iter().any(|name| instance.eq_ignore_ascii_case(name))
         && !instance.ends_with("_Total")
+        && !instance.ends_with(":idle")
+        && !is_part
 }
 
 /// Whether a bucket is in one of some ranges.

@@ -156,7 +156,8 @@ fn by_shape(pass: &Pass, known: &[Finding]) -> Vec<Finding> {
         for course in pass.courses.iter().filter(is_it).filter(|course| !said.contains(course.path.as_str()))
         {
             let is_sum = course.instance().eq_ignore_ascii_case("_total");
-            if headline.is_process && is_sum || headline.object == "Processor" && !is_sum {
+            let is_processor = ["Processor", "Physical Cpu"].contains(&headline.object);
+            if headline.is_process && is_sum || is_processor && !is_sum {
                 continue;
             }
             let points: Vec<(usize, f64)> = course.track.means().collect();

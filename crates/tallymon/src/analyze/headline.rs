@@ -60,7 +60,7 @@ const fn process(counter: &'static str, resource: Resource) -> Headline {
     Headline { is_process: true, ..level("Process", counter, resource, Bad::High) }
 }
 
-pub(super) const HEADLINES: [Headline; 25] = [
+pub(super) const HEADLINES: [Headline; 29] = [
     bad("Processor", "% Processor Time", Resource::Processor, 85.0),
     bad("System", "Processor Queue Length", Resource::Processor, 10.0),
     rate("System", "Context Switches/sec", Resource::Processor, Bad::Neither),
@@ -82,6 +82,11 @@ pub(super) const HEADLINES: [Headline; 25] = [
     level("System", "Processes", Resource::Handles, Bad::Neither),
     level("System", "Threads", Resource::Handles, Bad::Neither),
     level("Kernel Objects", "Open Files", Resource::Handles, Bad::High),
+    // What esxtop says of a host of virtual machines.
+    bad("Physical Cpu", "% Util Time", Resource::Processor, 85.0),
+    stock("Memory", "Free MBytes", Resource::Memory),
+    bad("Physical Disk SCSI Device", "Average Driver MilliSec/Command", Resource::Disk, 100.0),
+    rate("Physical Disk SCSI Device", "Commands/sec", Resource::Disk, Bad::Neither),
     process("Private Bytes", Resource::Memory),
     process("Handle Count", Resource::Handles),
     process("Thread Count", Resource::Handles),

@@ -32,6 +32,10 @@ impl Memory {
                 ("memory", "available mbytes") => value,
                 ("memory", "available kbytes") => value / 1024.0,
                 ("memory", "available bytes") => value / 1_048_576.0,
+                ("memory", "machine mbytes") => {
+                    self.total = Some(value);
+                    continue;
+                }
                 ("numa node memory", "total mbytes") if is_total(parts) => {
                     self.total = Some(value);
                     continue;
@@ -86,7 +90,7 @@ fn processors(columns: &[Column]) -> Option<f64> {
     let is_processor = |column: &&Column| {
         column.parts.as_ref().is_some_and(|parts| {
             let (object, counter) = names_of(parts);
-            object == "processor"
+            ["processor", "physical cpu"].contains(&object.as_str())
                 && ["% processor time", "% idle time"].contains(&counter.as_str())
                 && !is_total(parts)
         })

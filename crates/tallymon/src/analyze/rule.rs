@@ -171,12 +171,14 @@ impl Resource {
     }
 }
 
-/// The rules that come with the library: for any system, for Linux, for .NET, for roles of Windows servers.
-const BUILT_IN: [(&str, &str); 4] = [
+/// The rules that come with the library: for any system, for Linux, for .NET, for roles of Windows servers,
+/// for VMware's hosts.
+const BUILT_IN: [(&str, &str); 5] = [
     ("machine", include_str!("rules/machine.toml")),
     ("linux", include_str!("rules/linux.toml")),
     ("dotnet", include_str!("rules/dotnet.toml")),
     ("roles", include_str!("rules/roles.toml")),
+    ("esx", include_str!("rules/esx.toml")),
 ];
 
 /// How long a file of rules may be.
