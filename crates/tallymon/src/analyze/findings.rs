@@ -260,7 +260,9 @@ fn shift(
     points: &[(usize, f64)],
 ) -> Option<Finding> {
     let values: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
-    let found = shape::shift(&values, SHIFT_DEVIATIONS)?;
+    let usual = shape::median(&mut values.clone())?;
+    let least_noise = if headline.is_count { usual.max(0.0).sqrt() } else { 0.0 };
+    let found = shape::shift_beyond(&values, SHIFT_DEVIATIONS, least_noise)?;
     let change = found.after - found.before;
     if change.abs() < SHIFT_SHARE * found.before.abs().max(found.after.abs()) {
         return None;

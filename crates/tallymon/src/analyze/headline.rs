@@ -26,6 +26,9 @@ pub(super) struct Headline {
     pub(super) is_level: bool,
     /// What is worth a word at least, even if it is far above the usual; rates of work never are.
     pub(super) matters: f64,
+    /// It counts what comes and goes by itself, such as connections: its noise is at least the root of the
+    /// count, although most neighbours are equal.
+    pub(super) is_count: bool,
     /// Instances are processes: only trends are looked for, since they come and go.
     pub(super) is_process: bool,
 }
@@ -39,6 +42,7 @@ const fn rate(object: &'static str, counter: &'static str, resource: Resource, b
         limit: None,
         is_level: false,
         matters: f64::INFINITY,
+        is_count: false,
         is_process: false,
     }
 }
@@ -50,6 +54,10 @@ const fn bad(object: &'static str, counter: &'static str, resource: Resource, ma
 
 const fn level(object: &'static str, counter: &'static str, resource: Resource, bad: Bad) -> Headline {
     Headline { is_level: true, ..rate(object, counter, resource, bad) }
+}
+
+const fn count(object: &'static str, counter: &'static str, resource: Resource) -> Headline {
+    Headline { is_count: true, ..level(object, counter, resource, Bad::Neither) }
 }
 
 const fn stock(object: &'static str, counter: &'static str, resource: Resource) -> Headline {
@@ -78,9 +86,9 @@ pub(super) const HEADLINES: [Headline; 29] = [
     stock("LogicalDisk", "Free Megabytes", Resource::Disk),
     rate("Network Interface", "Bytes Total/sec", Resource::Network, Bad::Neither),
     bad("TCPv4", "Segments Retransmitted/sec", Resource::Network, 20.0),
-    level("TCPv4", "Connections Established", Resource::Network, Bad::Neither),
-    level("System", "Processes", Resource::Handles, Bad::Neither),
-    level("System", "Threads", Resource::Handles, Bad::Neither),
+    count("TCPv4", "Connections Established", Resource::Network),
+    count("System", "Processes", Resource::Handles),
+    count("System", "Threads", Resource::Handles),
     level("Kernel Objects", "Open Files", Resource::Handles, Bad::High),
     // What esxtop says of a host of virtual machines.
     bad("Physical Cpu", "% Util Time", Resource::Processor, 85.0),

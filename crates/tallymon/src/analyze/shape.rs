@@ -111,8 +111,13 @@ pub(super) fn change_points(values: &[f64], noise: f64, penalty: f64, least: usi
 /// It must last at least a tenth of the course on both sides, stay until its end, and be at least
 /// `deviations` times the noise.
 pub fn shift(values: &[f64], deviations: f64) -> Option<Shift> {
+    shift_beyond(values, deviations, 0.0)
+}
+
+/// As [`shift`], with a noise that is known to be at least so large.
+pub(super) fn shift_beyond(values: &[f64], deviations: f64, least_noise: f64) -> Option<Shift> {
     let least = values.len().div_ceil(10).max(5);
-    let noise = noise(values)?.max(floor_of_noise(values));
+    let noise = noise(values)?.max(floor_of_noise(values)).max(least_noise);
     // Neighbours in real courses depend on each other, so that a change has to save more than the 3 ln n of
     // independent ones.
     let penalty = 10.0 * (values.len().max(2) as f64).ln();
