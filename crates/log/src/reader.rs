@@ -28,6 +28,9 @@ pub trait LogReader: Send {
     /// Only errors of the operating system. Damage inside the log goes into [`About::notes`].
     fn next_record(&mut self) -> Result<Option<Record>, LogError>;
 
+    /// Takes the memory of a record that nobody needs any more, for one that is still to be read.
+    fn reuse(&mut self, _record: Record) {}
+
     /// The bytes of the last record in the file: the line of a text log, the record of a BLG. `None` for
     /// formats without separate records.
     fn raw_record(&self) -> Option<&[u8]> {

@@ -41,7 +41,8 @@ use super::types::{CounterType, Kind, Size};
 #[inline]
 pub fn compute(older: Option<&Sample>, newer: &Sample) -> Result<Value, NoValue> {
     let formula = Formula::of(newer.counter_type).ok_or(NoValue::UnknownType)?;
-    let base_type = newer.counter_type.info().and_then(|info| info.base);
+    // Few formulas have a base, and this is computed for every value of a log.
+    let base_type = || newer.counter_type.info().and_then(|info| info.base);
     if older.is_some_and(|older| older.counter_type != newer.counter_type) {
         return Err(NoValue::TypeMismatch);
     }
@@ -85,16 +86,16 @@ pub fn compute(older: Option<&Sample>, newer: &Sample) -> Result<Value, NoValue>
         }
         Formula::Fraction => fraction(float(newer.first), not_zero(newer.second)?),
         Formula::BaseShare => {
-            let base = base_difference(base_type, older, newer)?;
+            let base = base_difference(base_type(), older, newer)?;
             base_share(float(value_difference(older, newer)?), base)
         }
         Formula::AverageTime => {
             let frequency = ticks_per_second(newer.frequency)?;
-            let base = operations(base_type, older, newer)?;
+            let base = operations(base_type(), older, newer)?;
             average_time(float(value_difference(older, newer)?), frequency, base)
         }
         Formula::AverageBulk => {
-            let base = operations(base_type, older, newer)?;
+            let base = operations(base_type(), older, newer)?;
             average_bulk(float(value_difference(older, newer)?), base)
         }
         Formula::Elapsed => {
@@ -160,9 +161,11 @@ impl Formula {
     /// The formula of a type. A number without a described type is its raw value; `None` for a type whose
     /// values need a formula that is not known.
     pub fn of(counter_type: CounterType) -> Option<Formula> {
-        let is_number = counter_type.kind() == Kind::Number && counter_type.default_size().is_some();
-        let raw = is_number.then_some(Formula::Raw);
-        counter_type.info().map(|info| info.compute).or(raw)
+        let raw = || {
+            let is_number = counter_type.kind() == Kind::Number && counter_type.default_size().is_some();
+            is_number.then_some(Formula::Raw)
+        };
+        counter_type.info().map(|info| info.compute).or_else(raw)
     }
 
     /// The equation as text.

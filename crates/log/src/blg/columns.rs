@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use tallymon_core::flow::{Absence, NoValue, Sample};
 use tallymon_core::path::{CounterPath, InstancePath, Part};
 use tallymon_core::time::Frequency;
 
@@ -21,6 +22,8 @@ pub(super) struct Columns {
     pub(super) members: HashMap<u32, Vec<usize>>,
     /// Whether the samples of a column have local times.
     pub(super) local: Vec<bool>,
+    /// The cells of a record that has no values.
+    pub(super) blank: Vec<Result<Sample, NoValue>>,
 }
 
 impl Columns {
@@ -37,9 +40,11 @@ impl Columns {
         local: bool,
         make: impl FnOnce() -> Column,
     ) -> usize {
-        let (local_flags, members) = (&mut self.local, &mut self.members);
+        let (local_flags, members, blank) = (&mut self.local, &mut self.members, &mut self.blank);
         *self.columns.entry((group, instance.to_owned())).or_insert_with(|| {
-            columns.push(make());
+            let made = make();
+            blank.push(Err(if made.wild { NoValue::NoInstance } else { NoValue::NoData(Absence::Other) }));
+            columns.push(made);
             local_flags.push(local);
             let column = columns.len().saturating_sub(1);
             members.entry(group).or_default().push(column);

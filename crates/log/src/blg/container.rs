@@ -11,7 +11,7 @@ use tallymon_core::error::Error;
 use tallymon_core::time::{FileTime, Frequency};
 
 use super::align8;
-use super::pages::{Order, PageHead, Promise};
+use super::pages::{Order, PageHead, Promise, page_number};
 use super::records;
 use crate::error::{Damage, Notes};
 use crate::zone::{ZONE_RULES_SIZE, ZoneRules};
@@ -321,7 +321,7 @@ impl<R: Read> Container<R> {
         if !self.promise().numbered {
             return true;
         }
-        let PageHead { number, .. } = PageHead::of(&self.data);
+        let number = page_number(&self.data);
         let expected = self.expected.replace(number.saturating_add(1)).unwrap_or(number);
         if number == expected {
             return true;

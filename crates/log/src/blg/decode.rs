@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tallymon_core::Error;
 use tallymon_core::block::{Snapshot, SnapshotInstance, SnapshotObject};
 use tallymon_core::counter::{CounterType, Denominator, TimeBase};
-use tallymon_core::flow::{Absence, NoValue, Sample};
+use tallymon_core::flow::{NoValue, Sample};
 use tallymon_core::path::{CounterPath, InstancePath, Part};
 use tallymon_core::time::{FileTime, Frequency, UNITS_PER_SECOND};
 use tallymon_core::title::{TitleIndex, Titles};
@@ -58,12 +58,7 @@ pub(super) struct Decoder<'d> {
 impl Decoder<'_> {
     pub(super) fn decode(&mut self, entries: &mut [ReadEntry]) {
         if !self.scanning {
-            self.cells.resize(self.about.columns.len(), Err(NoValue::NoData(Absence::Other)));
-            for (cell, column) in self.cells.iter_mut().zip(&self.about.columns) {
-                if column.wild {
-                    *cell = Err(NoValue::NoInstance);
-                }
-            }
+            self.cells.clone_from(&self.columns.blank);
         }
         let mut sub_records = SubRecords::new(&self.pending.body);
         let mut blocks = Vec::new();

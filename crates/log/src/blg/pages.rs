@@ -35,7 +35,7 @@ impl PageHead {
         let mut content = DefaultHasher::new();
         content.write(page);
         PageHead {
-            number: u64_at(0x18),
+            number: page_number(page),
             flushed: u64_at(0x10),
             first: FileTime(if has_provider(page, BUFFER_HEADER) { u64_at(BUFFER_HEADER + 0x10) } else { 0 }),
             is_header: page.get(BUFFER_HEADER + 3) == Some(&EVENT_FLAGS)
@@ -46,6 +46,11 @@ impl PageHead {
             content: content.finish(),
         }
     }
+}
+
+/// The number of a buffer; see [`PageHead::number`].
+pub(super) fn page_number(page: &[u8]) -> u64 {
+    Bytes::little(page).u64(0x18, "").unwrap_or(0)
 }
 
 /// What the header of a log says about its buffers.

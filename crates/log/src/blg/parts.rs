@@ -19,6 +19,14 @@ impl Pending {
         Pending { event, next_part: 1, body: Vec::new(), parts: Vec::new() }
     }
 
+    /// A new one in the memory of this one.
+    pub(super) fn again(self, event: Event) -> Pending {
+        let Pending { mut body, mut parts, .. } = self;
+        body.clear();
+        parts.clear();
+        Pending { event, next_part: 1, body, parts }
+    }
+
     pub(super) fn push(&mut self, event: Event, body: &[u8]) {
         self.parts.push((self.body.len(), event));
         self.body.extend_from_slice(body);

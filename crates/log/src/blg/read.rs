@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 
+use tallymon_core::flow::{NoValue, Sample};
 use tallymon_core::time::FileTime;
 use tallymon_core::title::{TitleIndex, Titles};
 
@@ -36,6 +37,10 @@ pub struct BlgReader<R> {
     columns: Columns,
     /// The parts of a record that are there so far.
     pending: Option<Pending>,
+    /// The memory of the last record, for the next one.
+    spare: Option<Pending>,
+    /// The cells of a record that nobody needs any more.
+    free: Vec<Result<Sample, NoValue>>,
     /// The record that was read when the log was opened.
     ahead: Option<Record>,
     /// Records decoded so far, including the one that is read ahead.
@@ -97,6 +102,8 @@ impl<R: Read> BlgReader<R> {
             entries: Vec::new(),
             columns: Columns::default(),
             pending: None,
+            spare: None,
+            free: Vec::new(),
             ahead: None,
             decoded: 0,
             minutes: None,
@@ -131,12 +138,12 @@ impl<R: Read> BlgReader<R> {
         loop {
             let next = self.decoded.saturating_add(1);
             let Some(event) = self.container.next_event(&mut self.about.notes, next)? else {
-                let Some(pending) = self.pending.take() else {
+                let Some(mut pending) = self.pending.take() else {
                     return Ok(None);
                 };
                 let words = "the log ends before the last part of the record".to_owned();
                 self.damage(&pending, pending.body.len(), words);
-                return Ok(self.take_record(&pending));
+                return Ok(self.take_record(&mut pending));
             };
             if self.entries.is_empty() && event.kind == kind::DATA && self.find_list(&event)? {
                 continue;
@@ -186,8 +193,11 @@ impl<R: Read> BlgReader<R> {
             let words = format!("part {} of {} of the record is missing", lost.next_part, lost.event.parts);
             self.damage(lost, lost.body.len(), words);
         }
-        let record = lost.and_then(|lost| self.take_record(&lost));
-        let mut pending = self.pending.take().unwrap_or_else(|| Pending::new(event));
+        let record = lost.and_then(|mut lost| self.take_record(&mut lost));
+        let mut pending = match self.pending.take() {
+            Some(pending) => pending,
+            None => self.spare.take().map_or_else(|| Pending::new(event), |spare| spare.again(event)),
+        };
         pending.push(event, self.container.body(&event));
         if broken && event.part != 1 {
             let words = format!("part {} of {} without the parts before it", event.part, event.parts);
@@ -198,18 +208,19 @@ impl<R: Read> BlgReader<R> {
             self.pending = Some(pending);
             return record;
         }
-        let this = self.take_record(&pending);
+        let this = self.take_record(&mut pending);
         // A record lost its end and another one follows. The new one is whole; the old one is reported as
         // lost only if both have content.
         if record.is_some() && this.is_some() {
             self.damage(&pending, 0, "the incomplete record before this one was left out".to_owned());
             self.decoded = self.decoded.saturating_sub(1);
         }
+        self.spare = Some(pending);
         this.or(record)
     }
 
     /// Reads the content of one event, or of all parts together. Returns the record if it is one.
-    fn take_record(&mut self, pending: &Pending) -> Option<Record> {
+    fn take_record(&mut self, pending: &mut Pending) -> Option<Record> {
         let stated = pending.event.kind;
         // The first bytes of the content are more reliable than the kind in the event header.
         let kind = if pending.body.starts_with(&[b'B', b'L', 3, records::OUTER]) {
@@ -227,7 +238,7 @@ impl<R: Read> BlgReader<R> {
             kind::DATA => {
                 let record = self.data_record(pending);
                 if record.is_some() && !self.scanning {
-                    self.raw.clone_from(&pending.body);
+                    std::mem::swap(&mut self.raw, &mut pending.body);
                 }
                 return record;
             }
@@ -324,7 +335,7 @@ impl<R: Read> BlgReader<R> {
             titles: &self.titles,
             pending,
             record: self.decoded.saturating_add(1),
-            cells: Vec::new(),
+            cells: if self.scanning { Vec::new() } else { std::mem::take(&mut self.free) },
             scanning: self.scanning,
             minutes: None,
             any: false,
@@ -421,6 +432,10 @@ impl<R: Read + Send> LogReader for BlgReader<R> {
                 return Ok(());
             }
         }
+    }
+
+    fn reuse(&mut self, record: Record) {
+        self.free = record.cells;
     }
 
     fn raw_record(&self) -> Option<&[u8]> {
