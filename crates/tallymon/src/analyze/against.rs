@@ -12,9 +12,10 @@ use tallymon_core::counter::CounterType;
 use tallymon_core::path::CounterPath;
 use tallymon_log::{LogError, ReadOptions, Selection};
 
+use super::course::Course;
 use super::findings;
 use super::headline::{Bad, HEADLINES};
-use super::pass::{Course, Pass};
+use super::pass::Pass;
 use super::rule::{RuleSet, Severity};
 use super::shape::median;
 use super::{Analysis, Finding, FindingKind};

@@ -1,6 +1,7 @@
 //! Who caused it: the instances that used most of a resource while a finding held.
 
-use super::pass::{Course, Pass};
+use super::course::Course;
+use super::pass::Pass;
 use super::rule::Resource;
 use super::track::Axis;
 use super::watch::Range;

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::cause::{causes, is_in};
+use super::course::Course;
 use super::headline::{Bad, HEADLINES, Headline};
-use super::pass::{Course, Pass};
+use super::pass::Pass;
 use super::rule::{Rule, Severity};
 use super::shape::{self, correlation};
 use super::track::Axis;

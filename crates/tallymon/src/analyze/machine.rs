@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use tallymon_core::flow::{NoValue, Value};
+use tallymon_core::flow::NoValue;
 use tallymon_core::path::CounterPath;
-use tallymon_log::{Column, Cooker, LogError, ReadOptions, open};
+use tallymon_log::{Column, LogError, NumberCooker, ReadOptions, open};
 
 use super::pass::names_of;
 use super::rule::RuleSet;
@@ -23,9 +23,9 @@ pub(super) struct Memory {
 
 impl Memory {
     /// Takes the values of a record.
-    pub(super) fn record(&mut self, columns: &[Column], values: &[Result<Value, NoValue>]) {
+    pub(super) fn record(&mut self, columns: &[Column], values: &[Result<f64, NoValue>]) {
         for (column, value) in columns.iter().zip(values) {
-            let value = value.as_ref().ok().and_then(Value::as_f64);
+            let value = value.as_ref().ok().copied();
             let Some((parts, value)) = column.parts.as_ref().zip(value) else { continue };
             let names = names_of(parts);
             let mega = match (names.0.as_str(), names.1.as_str()) {
@@ -72,9 +72,9 @@ impl Memory {
 pub(super) fn of_log(path: &Path, rules: &mut RuleSet, options: &ReadOptions) -> Result<(), LogError> {
     let mut log = open(path, options)?;
     let mut memory = Memory::default();
-    let (mut cooker, mut values, mut records) = (Cooker::default(), Vec::new(), 0_usize);
-    while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
-        cooker.cook_into(&record, &mut values);
+    let (mut cooker, mut values, mut records) = (NumberCooker::default(), Vec::new(), 0_usize);
+    while let Some(mut record) = log.next_record().map_err(|error| error.in_file(path))? {
+        cooker.take(&mut record, &mut values);
         memory.record(&log.about().columns, &values);
         records = records.saturating_add(1);
         if records >= MACHINE_RECORDS {

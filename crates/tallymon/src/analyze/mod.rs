@@ -7,7 +7,7 @@
 //! | module | does |
 //! |---|---|
 //! | `rule`, `expression`, `pal` | rules as data: TOML, and threshold files of PAL |
-//! | `pass` | reads the logs, and runs every rule on every instance (`watch`) |
+//! | `pass` | reads the logs (`ahead`), and runs every rule (`watch`) on every instance (`course`) |
 //! | `machine`, `values` | the processors and the memory of a machine; values that are in memory already |
 //! | `track`, `shape` | the course of a counter: medians, shifts, trends, correlation |
 //! | `rhythm`, `unusual` | spikes, periodic load, knees, hours unlike those of other days; findings of them |
@@ -17,7 +17,9 @@
 //! | `against` | before and after: what changed beyond its own noise, and which findings are new |
 
 mod against;
+mod ahead;
 mod cause;
+mod course;
 mod expression;
 mod findings;
 mod headline;

@@ -4,8 +4,9 @@ use tallymon_core::counter::CounterType;
 use tallymon_core::time::FileTime;
 
 use super::cause::{Cause, causes};
+use super::course::Course;
 use super::headline::HEADLINES;
-use super::pass::{Course, Pass};
+use super::pass::Pass;
 use super::rule::Resource;
 use super::shape::median;
 use super::watch::Range;

@@ -3,14 +3,17 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 
-use tallymon_core::counter::CounterType;
-use tallymon_core::flow::{NoValue, Value};
+use tallymon_core::flow::NoValue;
 use tallymon_core::path::CounterPath;
 use tallymon_core::time::FileTime;
 use tallymon_log::select::is_meant;
 use tallymon_log::zone::add_minutes;
-use tallymon_log::{Column, Cooker, LogClock, LogError, Notes, ReadOptions, Selection, TimeRange, open};
+use tallymon_log::{
+    Column, LogClock, LogError, Notes, NumberCooker, ReadOptions, Record, Selection, TimeRange, open,
+};
 
+use super::ahead;
+use super::course::{Course, is_counter};
 use super::expression::{Expression, Gate};
 use super::headline::{HEADLINES, Headline};
 use super::machine::{self, MACHINE_RECORDS, Memory};
@@ -19,14 +22,12 @@ use super::track::{Axis, Bucket, HOUR, Hours, Track};
 use super::values::Values;
 use super::watch::{Watch, seconds_between};
 
-/// A counter of one instance.
-pub(super) struct Course {
-    pub(super) path: String,
-    pub(super) parts: Option<CounterPath>,
-    pub(super) counter_type: CounterType,
-    pub(super) track: Track,
-    /// Of headline counters: what it was in each hour.
-    pub(super) hours: Option<Hours>,
+/// What a course has now: its value in the last record, and what the open bucket has of it. They are apart
+/// from the course, and beside each other, because every value of a log passes here.
+#[derive(Clone, Copy, Default)]
+struct Now {
+    latest: Option<f64>,
+    open: Bucket,
 }
 
 /// What decides for most records that a rule does not hold on an instance, without a look at the instance.
@@ -69,47 +70,11 @@ pub(super) struct Pass {
     usual_distance: Option<u64>,
     /// The values of one watch, kept for its memory.
     inputs: Vec<Option<f64>>,
-    /// The value of each course in the last record, and what the open bucket has of each: beside each other,
-    /// because every value of a log passes here.
-    latest: Vec<Option<f64>>,
-    open: Vec<Bucket>,
+    now: Vec<Now>,
     /// The number of the open bucket.
     open_at: usize,
     /// The courses of headline counters.
     headlines: Vec<usize>,
-}
-
-impl Course {
-    /// The text of its instance as it is in the path; empty for an object without instances.
-    pub(super) fn instance(&self) -> String {
-        self.parts
-            .as_ref()
-            .and_then(|parts| parts.instance.as_ref())
-            .map(ToString::to_string)
-            .unwrap_or_default()
-    }
-
-    pub(super) fn host(&self) -> &str {
-        self.parts.as_ref().and_then(|parts| parts.machine.as_deref()).unwrap_or_default()
-    }
-
-    /// Its object in lowercase.
-    pub(super) fn object(&self) -> Option<String> {
-        self.parts.as_ref().map(|parts| parts.object.to_string().to_lowercase())
-    }
-
-    /// Whether it is this counter, whatever its instance.
-    pub(super) fn is(&self, object: &str, counter: &str) -> bool {
-        self.parts.as_ref().is_some_and(|parts| is_counter(parts, object, counter))
-    }
-}
-
-/// Whether a path is of this counter, whatever its instance.
-fn is_counter(parts: &CounterPath, object: &str, counter: &str) -> bool {
-    let is = |part: &tallymon_core::path::Part, name: &str| {
-        part.name().is_some_and(|part| part.eq_ignore_ascii_case(name))
-    };
-    is(&parts.object, object) && is(&parts.counter, counter)
 }
 
 impl Pass {
@@ -144,7 +109,7 @@ impl Pass {
 
     /// Takes values in memory; ends early when `wanted` says that nobody waits for it any more.
     pub(super) fn of_values(of: &Values<'_>, mut rules: RuleSet, wanted: &dyn Fn() -> bool) -> Pass {
-        let mut values: Vec<Result<Value, NoValue>> = Vec::new();
+        let mut values: Vec<Result<f64, NoValue>> = Vec::new();
         let mut memory = Memory::default();
         for row in 0..of.times.len().min(MACHINE_RECORDS) {
             of.row(row, &mut values);
@@ -203,8 +168,7 @@ impl Pass {
             distances: VecDeque::new(),
             usual_distance: None,
             inputs: Vec::new(),
-            latest: Vec::new(),
-            open: Vec::new(),
+            now: Vec::new(),
             open_at: 0,
             headlines: Vec::new(),
         }
@@ -219,29 +183,33 @@ impl Pass {
         wanted: &dyn Fn() -> bool,
     ) -> Result<(), LogError> {
         let mut log = open(path, options)?;
-        let mut cooker = Cooker::default();
+        let mut cooker = NumberCooker::default();
         let (mut values, mut places) = (Vec::new(), Vec::new());
         let mut seen: HashMap<String, u32> = HashMap::new();
         let mut before: Option<FileTime> = None;
         let mut clock = LogClock::default();
-        while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
+        let mut take = |record: &mut Record, columns: &[Column]| {
             if !wanted() {
-                return Ok(());
+                return false;
             }
             clock.note(record.time, record.local_minutes);
             if !range.has(record.time) {
-                continue;
+                return true;
             }
-            let columns = &log.about().columns;
             for column in columns.iter().skip(places.len()) {
                 let same = seen.entry(column.path.clone()).or_default();
                 let nth = *same;
                 *same = same.saturating_add(1);
                 places.push(self.course(column, nth, columns.len(), selection));
             }
-            cooker.cook_into(&record, &mut values);
+            cooker.take(record, &mut values);
             let hour = add_minutes(record.time, record.local_minutes).0 / HOUR;
             self.record((record.time, hour), &mut before, &places, &values, columns.len());
+            true
+        };
+        ahead::read(log.as_mut(), &mut take).map_err(|error| error.in_file(path))?;
+        if !wanted() {
+            return Ok(());
         }
         self.end_log();
         clock.set_zone(&log.about().zone);
@@ -287,8 +255,7 @@ impl Pass {
         if is_headline {
             self.headlines.push(course);
         }
-        self.latest.push(None);
-        self.open.push(Bucket::default());
+        self.now.push(Now::default());
         self.courses.reserve(columns.saturating_sub(course));
         if let Some(parts) = &column.parts {
             self.bind(parts, course);
@@ -348,7 +315,7 @@ impl Pass {
         (time, hour): (FileTime, u64),
         before: &mut Option<FileTime>,
         places: &[Option<usize>],
-        values: &[Result<Value, NoValue>],
+        values: &[Result<f64, NoValue>],
         columns: usize,
     ) {
         self.records = self.records.saturating_add(1);
@@ -364,22 +331,21 @@ impl Pass {
         for _ in 0..halvings {
             self.courses.iter_mut().for_each(|course| course.track.halve());
         }
-        self.latest.fill(None);
+        self.now.iter_mut().for_each(|now| now.latest = None);
         for (place, value) in places.iter().zip(values) {
             let number = match value {
-                Ok(value) => value.as_f64().filter(|number| number.is_finite()),
+                Ok(number) if number.is_finite() => *number,
                 // As in statistics: a latency without operations is nothing to wait for.
-                Err(NoValue::NoOperations) => Some(0.0),
-                Err(_) => None,
+                Err(NoValue::NoOperations) => 0.0,
+                _ => continue,
             };
-            let (Some(place), Some(number)) = (place, number) else { continue };
-            if let (Some(latest), Some(open)) = (self.latest.get_mut(*place), self.open.get_mut(*place)) {
-                *latest = Some(number);
-                open.add(number);
+            if let Some(now) = place.and_then(|place| self.now.get_mut(place)) {
+                now.latest = Some(number);
+                now.open.add(number);
             }
         }
         for place in &self.headlines {
-            let latest = self.latest.get(*place).copied().flatten();
+            let latest = self.now.get(*place).and_then(|now| now.latest);
             let hours = self.courses.get_mut(*place).and_then(|course| course.hours.as_mut());
             if let (Some(hours), Some(value)) = (hours, latest) {
                 hours.add(hour, time, value);
@@ -399,7 +365,7 @@ impl Pass {
         let inputs = &mut self.inputs;
         for (watch, door) in self.watches.iter_mut().zip(&mut self.doors) {
             if let Some(door) = door.as_mut().filter(|door| door.is_closed) {
-                match self.latest.get(door.course).copied().flatten() {
+                match self.now.get(door.course).and_then(|now| now.latest) {
                     Some(value) if !door.gate.passes(value) => {
                         door.observed += seconds;
                         continue;
@@ -413,7 +379,7 @@ impl Pass {
                 watch.end(rule);
             }
             inputs.clear();
-            let latest = |column: &Option<usize>| column.and_then(|column| *self.latest.get(column)?);
+            let latest = |column: &Option<usize>| self.now.get((*column)?)?.latest;
             inputs.extend(watch.columns.iter().map(latest));
             watch.growth(rule, if near.is_some() { seconds } else { 0.0 }, inputs);
             watch.record(rule, near.unwrap_or(time), time, inputs);
@@ -448,9 +414,9 @@ impl Pass {
 
     /// Puts what the open bucket has into the tracks.
     fn close_bucket(&mut self) {
-        for (course, open) in self.courses.iter_mut().zip(&mut self.open) {
-            if open.count > 0 {
-                course.track.merge(self.open_at, std::mem::take(open));
+        for (course, now) in self.courses.iter_mut().zip(&mut self.now) {
+            if now.open.count > 0 {
+                course.track.merge(self.open_at, std::mem::take(&mut now.open));
             }
         }
     }

@@ -165,17 +165,7 @@ pub(super) fn steady_trend(values: &[f64], least: f64) -> Option<Trend> {
     if points.len() < 10 {
         return None;
     }
-    let (mut balance, mut pairs) = (0_i32, 0_u32);
-    for (first, (_, y)) in points.iter().enumerate() {
-        for (_, later) in points.iter().skip(first.saturating_add(1)) {
-            balance = balance.saturating_add(i32::from(later > y).saturating_sub(i32::from(later < y)));
-            pairs = pairs.saturating_add(1);
-        }
-    }
-    let tau = f64::from(balance) / f64::from(pairs);
-    if tau.abs() < least {
-        return None;
-    }
+    let tau = tau(&points, least)?;
     let mut slopes = Vec::with_capacity(points.len().saturating_mul(points.len()) / 2);
     for (first, (x, y)) in points.iter().enumerate() {
         let later = points.iter().skip(first.saturating_add(1));
@@ -184,6 +174,26 @@ pub(super) fn steady_trend(values: &[f64], least: f64) -> Option<Trend> {
     let slope = median(&mut slopes)?;
     let mut intercepts: Vec<f64> = points.iter().map(|(x, y)| y - slope * x).collect();
     Some(Trend { slope, intercept: median(&mut intercepts)?, tau })
+}
+
+/// Kendall's tau of some points in their order; `None` if it is nearer to 0 than `least`, which mostly shows
+/// before all pairs were compared.
+fn tau(points: &[(f64, f64)], least: f64) -> Option<f64> {
+    let heights: Vec<f64> = points.iter().map(|(_, y)| *y).collect();
+    let pairs = heights.len().saturating_mul(heights.len().saturating_sub(1)) / 2;
+    let (mut balance, mut left) = (0_i64, pairs);
+    let mut later = heights.as_slice();
+    while let [height, rest @ ..] = later {
+        let above: i64 = rest.iter().map(|other| i64::from(other > height)).sum();
+        let below: i64 = rest.iter().map(|other| i64::from(other < height)).sum();
+        balance = balance.saturating_add(above.saturating_sub(below));
+        left = left.saturating_sub(rest.len());
+        later = rest;
+        if (balance.unsigned_abs() as f64 + left as f64) / (pairs as f64) < least {
+            return None;
+        }
+    }
+    Some(balance as f64 / pairs as f64).filter(|tau| tau.abs() >= least)
 }
 
 /// The correlation of the ranks of two courses (Spearman, 1904) at the lag of at most `lags` points at which

@@ -5,9 +5,10 @@ use tallymon_core::time::FileTime;
 use tallymon_log::zone::add_minutes;
 
 use super::cause::causes;
+use super::course::Course;
 use super::findings::{evidence_of, hurt, name_of};
 use super::headline::{Bad, HEADLINES, Headline};
-use super::pass::{Course, Pass};
+use super::pass::Pass;
 use super::rhythm::{self, Hour};
 use super::rule::{Resource, Severity};
 use super::shape::median;

@@ -1,6 +1,6 @@
 //! Values in memory, as a monitor has them of a live machine.
 
-use tallymon_core::flow::{NoValue, Value};
+use tallymon_core::flow::NoValue;
 use tallymon_core::time::FileTime;
 use tallymon_log::Column;
 
@@ -17,9 +17,9 @@ pub struct Values<'a> {
 
 impl Values<'_> {
     /// Makes the values of a row.
-    pub(super) fn row(&self, row: usize, values: &mut Vec<Result<Value, NoValue>>) {
+    pub(super) fn row(&self, row: usize, values: &mut Vec<Result<f64, NoValue>>) {
         values.clear();
-        values.extend((0..self.columns.len()).map(|column| (self.value)(row, column).map(Value::Number)));
+        values.extend((0..self.columns.len()).map(|column| (self.value)(row, column)));
     }
 }
 
