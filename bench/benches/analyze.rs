@@ -4,8 +4,11 @@
 //! An argument selects a part: `one` machine, `many` machines, `values`. Without one, all parts run.
 //! `TALLYMON_BENCH_PYTHON` names a Python with pandas, if it is not `python3`.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use tallymon::analyze::{RuleSet, Values, analyze_values};
 use tallymon_bench::Parts;
@@ -14,7 +17,7 @@ use tallymon_bench::child::{self, Used};
 use tallymon_core::counter::CounterType;
 use tallymon_core::path::CounterPath;
 use tallymon_core::time::{FileTime, Frequency, UNITS_PER_SECOND};
-use tallymon_log::{Column, ReadOptions, open};
+use tallymon_log::{Column, NumberCooker, ReadOptions, open};
 
 /// Machines in the log of many.
 const HOSTS: u32 = 60;
@@ -64,6 +67,7 @@ fn log(folder: &Path, hosts: u32) {
         command
     };
     print("tally analyze", child::run(&mut command(&["analyze"])), values);
+    floor(&log, values);
     print("tally stats, which reads the same values", child::run(&mut command(&["stats"])), values);
     let csv = folder.join("big.csv");
     let used = child::run(command(&["relog"]).arg("-o").arg(&csv));
@@ -80,6 +84,38 @@ fn log(folder: &Path, hosts: u32) {
     }
     let _ = std::fs::remove_file(csv);
     let _ = std::fs::remove_file(log);
+}
+
+/// What no analysis of this log can go below: its bytes, its records, and the values of these, in one thread of
+/// this program. The time of the clock, so nothing else should run.
+fn floor(log: &Path, values: f64) {
+    let records = || {
+        let mut reader = open(log, &ReadOptions::default()).expect("it was written");
+        std::iter::from_fn(move || reader.next_record().expect("it was written"))
+    };
+    let timed = |what: &str, work: &dyn Fn() -> u64| {
+        let start = Instant::now();
+        let found = work();
+        let seconds = start.elapsed().as_secs_f64();
+        assert!(found > 0);
+        println!("{what:44} {seconds:8.1} {:8} {:10.0}", "", seconds / values * 1e9);
+    };
+    timed("alone: its bytes, 64 KiB at a time", &|| {
+        let mut file = File::open(log).expect("it was written");
+        let mut buffer = vec![0; 1 << 16];
+        std::iter::from_fn(|| file.read(&mut buffer).ok().filter(|read| *read > 0))
+            .map(|read| read as u64)
+            .sum()
+    });
+    timed("alone: its records, decoded", &|| records().map(|record| record.cells.len() as u64).sum());
+    timed("alone: its records, and their values", &|| {
+        let (mut cooker, mut numbers, mut count) = (NumberCooker::default(), Vec::new(), 0);
+        for mut record in records() {
+            cooker.take(&mut record, &mut numbers);
+            count += numbers.len() as u64;
+        }
+        count
+    });
 }
 
 /// What a value costs the analysis alone: rules, tracks and shapes over values in memory.
