@@ -30,7 +30,7 @@ fn size(path: &Path) -> u64 {
 ///
 /// # Panics
 ///
-/// The sample can not be read, or the log not written.
+/// The sample cannot be read, or the log not written.
 pub fn write(sample: &Path, big: &Path, wanted: u64, hosts: u32) -> u64 {
     let mut log = open(sample, &ReadOptions::default()).expect("the sample can be read");
     let mut records = Vec::new();

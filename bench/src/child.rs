@@ -27,7 +27,7 @@ fn children() -> Option<f64> {
 ///
 /// # Panics
 ///
-/// The command can not be started, or fails.
+/// The command cannot be started, or fails.
 pub fn run(command: &mut Command) -> Used {
     let (before, start) = (children().unwrap_or(0.0), Instant::now());
     let mut child = command.spawn().expect("the program is there");

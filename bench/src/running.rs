@@ -17,7 +17,7 @@ impl Running {
     ///
     /// # Panics
     ///
-    /// It can not be started.
+    /// It cannot be started.
     pub fn start(command: &mut Command) -> Running {
         Running(command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}")))
     }

@@ -164,7 +164,7 @@ namespace Tallymon.Diagnostics
                 status = Native.PdhEnumObjectsW(null, machine, names, ref size, Native.Wizard, 0);
             }
             if (status != 0)
-                throw PerformanceCounter.Failure(status, "The categories of " + machineName + " can not be read");
+                throw PerformanceCounter.Failure(status, "The categories of " + machineName + " cannot be read");
             return Array.ConvertAll(Native.Split(names), name => new PerformanceCounterCategory(name, machineName));
         }
 
@@ -231,7 +231,7 @@ namespace Tallymon.Diagnostics
             if (status == Native.PdhNoObject)
                 return false;
             string where = machineName == "." ? "" : " of " + machineName;
-            throw PerformanceCounter.Failure(status, "The category " + category + where + " can not be read");
+            throw PerformanceCounter.Failure(status, "The category " + category + where + " cannot be read");
         }
     }
 }

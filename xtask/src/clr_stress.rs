@@ -257,7 +257,7 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Switches a program; whether it answered, and `None` when its runtime can not be switched.
+/// Switches a program; whether it answered, and `None` when its runtime cannot be switched.
 fn switch(profile: &Path, on: bool) -> Option<bool> {
     let word = if on { "on" } else { "off" };
     let output = Command::new(target_folder().join("debug/tally")).args(["prof", word]).arg(profile).output();

@@ -1,5 +1,5 @@
 //! Packages of Debian that are fetched and unpacked, and not installed: programs of other versions, and
-//! those whose package can not be installed everywhere.
+//! those whose package cannot be installed everywhere.
 //!
 //! `apt` fetches them and checks their signatures.
 

@@ -106,7 +106,7 @@ fn remote(host: String, timeout: f64) -> PyResult<Location> {
     let timeout = Duration::try_from_secs_f64(timeout).ok().filter(|timeout| !timeout.is_zero());
     let timeout = timeout.ok_or_else(|| PyValueError::new_err("timeout is a number of seconds above 0"))?;
     let failed = |error: HostError| PyValueError::new_err(error.to_string());
-    // An address needs no table, so a table that can not be read is no hindrance.
+    // An address needs no table, so a table that cannot be read is no hindrance.
     let is_address = host.contains("://") || host.starts_with('@');
     let table =
         if is_address { HostTable::default() } else { HostTable::of_environment().map_err(failed)? };

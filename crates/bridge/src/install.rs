@@ -93,7 +93,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// As [`Plan::new`]; the file of the bridge can not be read.
+    /// As [`Plan::new`]; the file of the bridge cannot be read.
     pub fn update(
         roots: &Roots,
         scope: Scope,
@@ -146,7 +146,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// It can not be written, or another user could change it.
+    /// It cannot be written, or another user could change it.
     pub fn save(&self) -> io::Result<()> {
         if let Some(folder) = self.file.parent() {
             trust::create_folders(folder)?;
@@ -168,7 +168,7 @@ impl Plan {
 ///
 /// # Errors
 ///
-/// It can not be removed.
+/// It cannot be removed.
 pub fn forget(roots: &Roots, scope: Scope, name: &str) -> io::Result<bool> {
     let Some(file) = file_of(roots, scope, name) else { return Ok(false) };
     match std::fs::remove_file(file) {
@@ -191,7 +191,7 @@ pub fn address_of(roots: &Roots, scope: Scope, name: &str) -> Option<Result<(Str
 ///
 /// # Errors
 ///
-/// The file of the bridge can not be read; the endpoint has no metrics.
+/// The file of the bridge cannot be read; the endpoint has no metrics.
 pub fn inspect(
     roots: &Roots,
     scope: Scope,

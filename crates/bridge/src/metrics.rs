@@ -54,7 +54,7 @@ impl Number {
         Number { whole: sample.value.parse().ok(), float: sample.number() }
     }
 
-    /// A number that is divided by 1 or by what makes seconds of it; `None` for a text that is no number.
+    /// A number that is divided by 1 or by what makes seconds of it; `None` for a text that is not a number.
     pub(crate) fn of_text(text: &str, divisor: u32) -> Option<Number> {
         let float: f64 = text.parse().ok()?;
         if divisor == 1 {
@@ -109,7 +109,7 @@ pub struct Metrics {
     titles: BTreeMap<String, Title>,
     /// The metrics with titles, and the names of their labels.
     declared: BTreeSet<(String, Vec<String>)>,
-    /// What of the endpoint can not be read, in words.
+    /// What of the endpoint cannot be read, in words.
     pub(crate) unread: Vec<String>,
     /// How many lines were left out.
     pub(crate) left_out: u64,
@@ -235,7 +235,10 @@ impl Metrics {
         match self.family(metric) {
             Some(family) => family.help = plain(help),
             None => {
-                self.leave_out(self.series.len(), "it is no name of a metric, or there are more than 8,192");
+                self.leave_out(
+                    self.series.len(),
+                    "it is not a name of a metric, or there are more than 8,192",
+                );
                 return false;
             }
         }

@@ -25,7 +25,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest time that a bridge can give a scrape.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Reads a file that only its user can read, and others than root and this user can not change.
+/// Reads a file that only its user can read, and others than root and this user cannot change.
 pub type ReadSecret = fn(&Path) -> io::Result<String>;
 
 /// Where a bridge reads, and how.
@@ -128,7 +128,7 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// The setting, and why it can not be used.
+    /// The setting, and why it cannot be used.
     pub fn check(&self) -> Result<(), String> {
         let labels = self.labels.as_deref().unwrap_or_default();
         if labels.len() > MOST_LABELS || !labels.iter().all(|label| crate::metrics::is_name(label)) {
@@ -196,7 +196,7 @@ struct DeclaredFile {
 ///
 /// # Errors
 ///
-/// The file can not be read, or is no such file; the words name the file, and the line where there is one.
+/// The file cannot be read, or is no such file; the words name the file, and the line where there is one.
 pub fn read_declared(path: &Path) -> Result<Vec<Declared>, String> {
     let failed = |words: &dyn fmt::Display| format!("{}: {words}", path.display());
     let file = std::fs::canonicalize(path).and_then(|path| trust::open_file(&path));
@@ -242,7 +242,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{name:?} can not be the name of a bridge: it has 1 to {LONGEST_NAME} letters, digits, '.', '-' and \
+        "{name:?} cannot be the name of a bridge: it has 1 to {LONGEST_NAME} letters, digits, '.', '-' and \
          '_', and begins with a letter or digit"
     ))
 }

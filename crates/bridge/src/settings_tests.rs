@@ -24,7 +24,7 @@ fn declared_bridges_are_read_or_refused_with_their_line() {
     for (text, words) in [
         ("[[bridge]]\nname = 5\nurl = \"\"\n", "line 2"),
         ("[[bridge]]\nurl = \"http://a\"\nurls = \"x\"\n", "line 3"),
-        ("[[bridge]]\nname = \"../a\"\nurl = \"http://a\"\n", "can not be the name"),
+        ("[[bridge]]\nname = \"../a\"\nurl = \"http://a\"\n", "cannot be the name"),
         ("[[bridge]]\nname = \"a\"\nurl = \"http://a\"\nlabels = [\"b/c\"]\n", "names of labels"),
         ("[[bridge]]\nname = \"a\"\nurl = \"http://a\"\nheaders = \"h\"\n", "begins with /"),
         ("[[bridge]]\nurl = \"http://a\"\nkind = \"mysql\"\n", "line 3"),

@@ -60,7 +60,7 @@ BOOL WINAPI TallymonSetNeededSize(BOOL wanted);
 #define TALLYMON_SET_INSTANCES 0x1 /* it has instances, which come and go */
 
 /* Flags of a counter. */
-#define TALLYMON_COUNTER_SHARED 0x1 /* any number of threads add to it; it can not be set */
+#define TALLYMON_COUNTER_SHARED 0x1 /* any number of threads add to it; it cannot be set */
 #define TALLYMON_COUNTER_HISTOGRAM 0x2 /* PERF_AVERAGE_BULK or PERF_AVERAGE_TIMER, with count and percentiles beside it */
 #define TALLYMON_COUNTER_FIRST_SHOWN 0x4 /* what a viewer shows first of the set */
 #define TALLYMON_COUNTER_SPREAD 0x8 /* shared, and each processor adds in a place of its own: faster, takes more memory */

@@ -58,7 +58,7 @@ fn is_missing(error: &LogError) -> bool {
     matches!(&error.kind, LogErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// The status of a database that can not be used.
+/// The status of a database that cannot be used.
 pub(crate) fn of_database(error: &LogError) -> Status {
     match &error.kind {
         LogErrorKind::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {

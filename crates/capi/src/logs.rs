@@ -77,7 +77,7 @@ impl LogFile {
         Log::open(&self.path, &self.options()).map_err(|error| self.failure(&error))
     }
 
-    /// The status of a log that can not be used.
+    /// The status of a log that cannot be used.
     fn failure(&self, error: &LogError) -> Status {
         let format = || Some(tallymon::log::open(&self.path, &self.options()).ok()?.about().format);
         match &error.kind {
@@ -146,7 +146,7 @@ impl DataSource {
 
     /// Several logs as one: their records in the order of time.
     fn files(names: &[String]) -> Result<DataSource, Status> {
-        // A database can not be joined: it has several logs in it already.
+        // A database cannot be joined: it has several logs in it already.
         if names.iter().any(|name| Database::of_name(name).is_some()) {
             return Err(status::INVALID_DATASOURCE);
         }

@@ -43,7 +43,7 @@ impl HostQuery {
 /// # Errors
 ///
 /// `PDH_CSTATUS_NO_MACHINE` for a machine that the table of hosts does not have; `PDH_ACCESS_DENIED` for a
-/// table that can not be used, as one that others can change.
+/// table that cannot be used, as one that others can change.
 pub(crate) fn host_of(machine: Option<&str>) -> Result<Option<KnownHost>, Status> {
     match machine::is_here(machine) {
         Err(status::NO_MACHINE) => {}

@@ -229,7 +229,7 @@ pub(crate) fn close(key: Handle) -> WinError {
     }
 }
 
-/// Connects to the registry of a machine: only this one, by any of its names; others can not be reached yet.
+/// Connects to the registry of a machine: only this one, by any of its names; others cannot be reached yet.
 pub(crate) fn connect<L: Letter>(machine: Str<L>, key: Handle, result: Out<Handle>) -> WinError {
     if result.is_null() {
         return ERROR_INVALID_PARAMETER;

@@ -56,7 +56,9 @@ fn ask(logs_only: bool, input: &mut impl BufRead, output: &mut impl Write) -> Re
         match DataSource::file(name.to_string()).open() {
             Ok(_) => return Ok(name.to_string()),
             // A terminal that fails here fails at the next question too.
-            Err(status) => drop(writeln!(output, "{name}: this is no log that can be read (0x{status:08X})")),
+            Err(status) => {
+                drop(writeln!(output, "{name}: this is not a log that can be read (0x{status:08X})"))
+            }
         }
     }
 }
@@ -77,7 +79,10 @@ mod tests {
         assert_eq!(answered(false, "").0, Err(status::DIALOG_CANCELLED));
         let (found, said) = answered(true, "\n/nothing/there.blg\n");
         assert_eq!(found, Err(status::DIALOG_CANCELLED));
-        assert!(said.contains("/nothing/there.blg: this is no log that can be read (0xC0000BD1)"), "{said}");
+        assert!(
+            said.contains("/nothing/there.blg: this is not a log that can be read (0xC0000BD1)"),
+            "{said}"
+        );
         let Some(log) = tallymon_testkit::shared("logs/PowerShell_CounterSamples.blg") else { return };
         let log = log.to_string_lossy().into_owned();
         assert_eq!(answered(true, &format!("nothing\n {log} \n")).0, Ok(log));

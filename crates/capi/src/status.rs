@@ -58,7 +58,7 @@ pub(crate) const INVALID_SQL_LOG_FORMAT: Status = 0xC000_0BF5;
 pub(crate) const BINARY_LOG_CORRUPT: Status = 0xC000_0BF7;
 pub(crate) const INCORRECT_APPEND_TIME: Status = 0xC000_0BFB;
 
-/// The status of a path that can not be used.
+/// The status of a path that cannot be used.
 pub(crate) fn of_path(error: &PathError) -> Status {
     match (&error.problem, error.part) {
         (PathProblem::Source(error), _) => of_source(error),
@@ -83,7 +83,7 @@ pub(crate) const fn of_source(error: &SourceError) -> Status {
     }
 }
 
-/// The status of a log that can not be read.
+/// The status of a log that cannot be read.
 pub(crate) fn of_log(error: &LogError) -> Status {
     match &error.kind {
         LogErrorKind::NotALog(_) => LOG_TYPE_NOT_FOUND,
@@ -94,7 +94,7 @@ pub(crate) fn of_log(error: &LogError) -> Status {
     }
 }
 
-/// The status of a log that can not be written.
+/// The status of a log that cannot be written.
 pub(crate) fn of_log_write(error: &LogError) -> Status {
     match &error.kind {
         LogErrorKind::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied => ACCESS_DENIED,

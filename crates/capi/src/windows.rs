@@ -282,7 +282,7 @@ fn convert<F: Letter, T: Letter>(page: u32, from: Str<F>, length: i32, to: Buf<T
     i32::try_from(made.len()).unwrap_or(i32::MAX)
 }
 
-/// Returns 1, 2 or 3 for less, equal and greater; 0 for texts that can not be compared.
+/// Returns 1, 2 or 3 for less, equal and greater; 0 for texts that cannot be compared.
 pub(crate) fn compare<L: Letter>(
     _locale: u32,
     flags: u32,

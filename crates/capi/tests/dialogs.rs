@@ -113,7 +113,7 @@ fn asks_for_a_data_source() {
     assert_eq!(asked.iter().rev().take(2).collect::<Vec<_>>(), ["status 0x00000000", "[]"]);
     let asked = source("100", &|| terminal.key("C-d"));
     assert_eq!(asked.iter().rev().take(2).collect::<Vec<_>>(), ["status 0x800007D9", "[untouched]"]);
-    // What is no log is asked for again; what the user types is seen.
+    // What is not a log is asked for again; what the user types is seen.
     std::fs::write(bench.0.join("words.txt"), "words\n").unwrap();
     let csv =
         "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\a\\System\\Processes\"\r\n\"01/01/2026 00:00:00.000\",\"7\"\r\n";
@@ -121,7 +121,7 @@ fn asks_for_a_data_source() {
     let answers = || {
         terminal.key("Enter");
         terminal.line("words.txt");
-        terminal.wait("the reason", |screen| screen.contains("words.txt: this is no log"));
+        terminal.wait("the reason", |screen| screen.contains("words.txt: this is not a log"));
         terminal.line("own.csv");
     };
     let asked = source("-100", &answers);

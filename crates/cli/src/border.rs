@@ -5,7 +5,7 @@
 //! not it goes to a terminal: it may be looked at later. JSON has such characters as `\u` escapes, which
 //! changes no value. Other data formats prescribe their bytes, so they change only on the way to a terminal.
 //!
-//! A line end in a name could begin a line that looks like ours. This border can not tell it from our own
+//! A line end in a name could begin a line that looks like ours. This border cannot tell it from our own
 //! line ends, so names and texts are printed as [`visible`], which replaces it.
 
 use std::fmt;

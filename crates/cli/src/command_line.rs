@@ -192,16 +192,13 @@ pub(crate) enum Command {
     Compat(OnUse<Compat>),
 }
 
-/// Refuses `-H` for commands that can not read another machine.
+/// Refuses `-H` for commands that cannot read another machine.
 pub(crate) fn allow(common: &Common, command: Option<&Command>) -> Result<(), Failure> {
     if common.host.is_empty() {
         return Ok(());
     }
     if common.file.is_some() {
-        return Err(Failure::new(
-            Kind::Usage,
-            "--host and --file can not be combined; leave out one of them",
-        ));
+        return Err(Failure::new(Kind::Usage, "--host and --file cannot be combined; leave out one of them"));
     }
     let reads_hosts = match command {
         None => true,

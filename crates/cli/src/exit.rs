@@ -159,7 +159,7 @@ impl Failure {
 impl From<LogError> for Failure {
     fn from(error: LogError) -> Failure {
         if error.path.as_deref() == Some(Path::new("-")) {
-            let words = "a log can not be read from standard input; save it to a file and name that file";
+            let words = "a log cannot be read from standard input; save it to a file and name that file";
             return Failure::new(Kind::Usage, words);
         }
         let kind = match &error.kind {

@@ -24,7 +24,7 @@ pub(crate) fn named(common: &Common) -> Result<Vec<KnownHost>, Failure> {
     if common.host.is_empty() {
         return Ok(Vec::new());
     }
-    // An address needs no table, so a table that can not be read is no hindrance.
+    // An address needs no table, so a table that cannot be read is no hindrance.
     let needs_table = common.host.iter().any(|word| !word.contains("://") && !word.starts_with('@'));
     let table = if needs_table { HostTable::of_environment()? } else { HostTable::default() };
     Ok(table.resolve(&common.host)?)
@@ -211,7 +211,7 @@ pub(crate) fn open_all(common: &Common, hosts: Vec<HostPaths>) -> Result<(Vec<Op
 }
 
 impl OpenHost {
-    /// Adds its paths. Returns the handles, and the messages of paths that can not be added.
+    /// Adds its paths. Returns the handles, and the messages of paths that cannot be added.
     fn add_paths(&mut self) -> (Vec<CounterHandle>, Vec<Failure>) {
         let (mut handles, mut failures) = (Vec::new(), Vec::new());
         for path in &self.paths {
@@ -301,7 +301,7 @@ struct SampledHost {
 /// What the thread of a host reports for each tick.
 struct Report {
     result: Result<HostReadings, Failure>,
-    /// Paths that can not be added; reported once.
+    /// Paths that cannot be added; reported once.
     failures: Vec<Failure>,
     needs_two_samples: bool,
 }

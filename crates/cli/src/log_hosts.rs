@@ -63,7 +63,7 @@ impl LogHosts {
     pub(crate) fn of(common: &Common, of_log: &OfLog, naming: Naming) -> Result<Option<LogHosts>, Failure> {
         let is_asked = !of_log.log.is_empty();
         if is_asked && !common.host.is_empty() {
-            let words = "--host and --log can not be combined: a log has the hosts that were recorded";
+            let words = "--host and --log cannot be combined: a log has the hosts that were recorded";
             return Err(Failure::new(Kind::Usage, words));
         }
         is_asked.then(|| LogHosts::open(common, of_log, naming)).transpose()

@@ -138,7 +138,7 @@ pub(crate) fn add_good(
     Ok((handles, rest))
 }
 
-/// Reports paths that can not be added beside some that can (`is_any_good`), and returns the failure for the
+/// Reports paths that cannot be added beside some that can (`is_any_good`), and returns the failure for the
 /// end of the command. Without a good path, the first failure is the error.
 pub(crate) fn rest_of(failures: Vec<Failure>, is_any_good: bool) -> Result<Option<Failure>, Failure> {
     let mut failures = failures.into_iter();

@@ -116,7 +116,7 @@ pub(crate) struct RawFile<'o> {
 }
 
 impl<'o> RawFile<'o> {
-    /// Begins the native log. An output that can not be written is an error now, not after the recording.
+    /// Begins the native log. An output that cannot be written is an error now, not after the recording.
     pub(crate) fn begin(
         (output, overwrite): (&'o Path, Overwrite),
         format: Format,

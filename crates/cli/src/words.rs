@@ -23,7 +23,7 @@ pub(crate) fn say(words: impl fmt::Display) {
 
 /// Prints a message on standard error as it is, for the programs of Windows.
 ///
-/// A line end may come from a name. So that it can not begin a line that looks like a message of ours, each
+/// A line end may come from a name. So that it cannot begin a line that looks like a message of ours, each
 /// further line is indented.
 pub(crate) fn note(words: impl fmt::Display) {
     let _ = writeln!(border::stderr(), "{}", indented(&words.to_string()));

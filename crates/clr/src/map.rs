@@ -74,7 +74,7 @@ impl Map {
     ///
     /// # Errors
     ///
-    /// When the file can not be created, its disk has no room, or the memory can not be mapped.
+    /// When the file cannot be created, its disk has no room, or the memory cannot be mapped.
     pub(crate) fn create(
         path: &Path,
         bytes: usize,
@@ -137,7 +137,7 @@ impl Map {
     ///
     /// # Errors
     ///
-    /// When the memory can not be mapped.
+    /// When the memory cannot be mapped.
     pub(crate) fn scratch() -> io::Result<Map> {
         let bytes = 1 << 20;
         Ok(Map::format(map(bytes, None)?, bytes, 0))
@@ -457,7 +457,7 @@ mod tests {
             for node in map.nodes.iter().step_by(1_000) {
                 node.method.store(1, Ordering::Relaxed);
             }
-            // What grows now can not be seen, and what it finds is any number.
+            // What grows now cannot be seen, and what it finds is any number.
             let _ = rest.reserve(&map);
         }
         std::fs::remove_dir_all(&folder).unwrap();

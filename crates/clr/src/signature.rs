@@ -10,7 +10,7 @@ use std::fmt;
 /// Types inside types that are followed; real programs stay far below.
 pub const MAX_DEPTH: u32 = 32;
 
-/// The most bytes of text; a longer signature is an error, so that a small input can not make a large output.
+/// The most bytes of text; a longer signature is an error, so that a small input cannot make a large output.
 pub const MAX_TEXT: usize = 16 * 1024;
 
 /// Names of types that are elsewhere in the metadata.

@@ -40,7 +40,7 @@ pub fn escape_json(json: &str) -> Cow<'_, str> {
             continue;
         }
         for unit in letter.encode_utf16(&mut [0; 2]) {
-            // Writing into a string can not fail.
+            // Writing into a string cannot fail.
             let _ = write!(escaped, "\\u{unit:04x}");
         }
     }

@@ -77,5 +77,5 @@ fn row<'a>(info: &TypeInfo, line: &'a str) -> (String, &'a str) {
 }
 
 fn number<T: FromStr>(text: &str, line: &str) -> T {
-    text.parse().unwrap_or_else(|_| panic!("{text:?} is no number of this column: {line}"))
+    text.parse().unwrap_or_else(|_| panic!("{text:?} is not a number of this column: {line}"))
 }

@@ -87,7 +87,7 @@ impl Incidents {
     ///
     /// # Errors
     ///
-    /// It is not an event stream of version 4, or can not be read.
+    /// It is not an event stream of version 4, or cannot be read.
     pub fn read(input: impl Read) -> Result<Incidents, TraceError> {
         let mut trace = Trace::new(input)?;
         let start = *trace.start();

@@ -238,7 +238,7 @@ impl Requests {
     ///
     /// # Errors
     ///
-    /// It is not an event stream of version 4, or can not be read.
+    /// It is not an event stream of version 4, or cannot be read.
     pub fn read(input: impl Read, known: &Mutex<Requests>) -> Result<(), TraceError> {
         let mut trace = Trace::new(input)?;
         let start = *trace.start();

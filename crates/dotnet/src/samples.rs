@@ -52,7 +52,7 @@ impl Samples {
     ///
     /// # Errors
     ///
-    /// It is not an event stream of version 4, or can not be read.
+    /// It is not an event stream of version 4, or cannot be read.
     pub fn read(input: impl Read) -> Result<Samples, TraceError> {
         let mut trace = Trace::new(input)?;
         let start = *trace.start();

@@ -55,7 +55,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Whether a number raises an alarm. What is no number does.
+    /// Whether a number raises an alarm. What is not a number does.
     pub fn alarms(&self, number: f64) -> bool {
         let is_inside = self.start <= number && number <= self.end;
         is_inside == self.is_inverse || number.is_nan()
@@ -80,7 +80,7 @@ impl FromStr for Range {
         let (rest, is_inverse) = text.strip_prefix('@').map_or((text, false), |rest| (rest, true));
         let number = |part: &str| {
             let number = part.parse::<f64>().ok().filter(|number| number.is_finite());
-            number.ok_or_else(|| wrong(&format!("{part:?} is no number")))
+            number.ok_or_else(|| wrong(&format!("{part:?} is not a number")))
         };
         let (start, end) = match rest.split_once(':') {
             None => (0.0, number(rest)?),

@@ -46,7 +46,7 @@ pub fn lines(families: &[Family], row: &Row<'_>, host: &str) -> (String, u64) {
     let time = row.time.unix_nanoseconds();
     let mut text = String::new();
     for (head, fields) in lines.lines {
-        // Writing into a string can not fail.
+        // Writing into a string cannot fail.
         let _ = writeln!(text, "{head} {fields} {time}");
     }
     (text, lines.count)

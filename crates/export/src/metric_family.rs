@@ -96,7 +96,7 @@ fn write_point(
 fn whole(count: Figure) -> u64 {
     match count {
         Figure::Whole(whole) => whole,
-        // Saturates, and has 0 for what is no number.
+        // Saturates, and has 0 for what is not a number.
         Figure::Real(number) => number as u64,
     }
 }

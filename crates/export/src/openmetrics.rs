@@ -82,7 +82,7 @@ impl TextFormat {
             MetricKind::Info => ("_info", "gauge"),
         };
         let Family { name, unit, .. } = family;
-        // Writing into a string can not fail.
+        // Writing into a string cannot fail.
         let _ = write!(text, "# HELP {name}{end} ");
         escape(text, &family.help, is_open);
         let _ = writeln!(text, "\n# TYPE {name}{end} {kind}");

@@ -3,7 +3,7 @@
 //!
 //! Samba's part is old and has habits that these tables go around: it serves every value in 8 bytes, so only
 //! types of 64 bits are exported; it reads a zero from an empty value; it breaks on names that are long or
-//! not ASCII; and it numbers counters without gaps. What it can not say at all is left out, see
+//! not ASCII; and it numbers counters without gaps. What it cannot say at all is left out, see
 //! [`SambaTables::left_out`].
 
 use std::collections::BTreeMap;
@@ -221,7 +221,7 @@ impl SambaTables {
 }
 
 impl ExportedObject {
-    /// The values of an instance. One that is missing now is the last one: Samba can not say that there is
+    /// The values of an instance. One that is missing now is the last one: Samba cannot say that there is
     /// none.
     fn values(&mut self, name: &str, instance: Option<&SnapshotInstance<'_>>) -> Vec<u64> {
         let mut values = Vec::new();
@@ -263,7 +263,7 @@ fn why_not(
     }
     let mut instances = object.instances();
     if instances.any(|instance| number(&instance, position).is_none()) {
-        return Err("it has no value here, and Samba can not say so");
+        return Err("it has no value here, and Samba cannot say so");
     }
     Ok(wide)
 }

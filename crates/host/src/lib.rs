@@ -78,7 +78,7 @@ impl Host {
     ///
     /// # Errors
     ///
-    /// This system has no built-in objects, or their sources can not be opened at all.
+    /// This system has no built-in objects, or their sources cannot be opened at all.
     ///
     /// The environment variables [`TierChoice::VARIABLE`] and [`Profile::VARIABLE`] select how processes are
     /// read and which objects exist; they must name a tier and a profile.

@@ -227,7 +227,7 @@ fn refuses_faulty_ini_files_without_a_change() {
             "service name with a slash",
             plain("../../etc"),
             HEADER,
-            "s.ini:2: \"../../etc\" can not be the name",
+            "s.ini:2: \"../../etc\" cannot be the name",
         ),
         (
             "no symbol file",
@@ -280,7 +280,7 @@ fn names_that_are_not_utf_16_are_refused() {
     odd.pop();
     let state = place.state();
     for (bytes, words) in [
-        (bytes(&half), "s.ini:2: no UTF-16: 0xdc00 is half of a pair"),
+        (bytes(&half), "s.ini:2: not UTF-16: 0xdc00 is half of a pair"),
         (bytes(&nul), "s.ini:9: the text has the control character '\\0'"),
         (odd, "the last byte of the file is half of a unit"),
     ] {
@@ -549,7 +549,7 @@ fn backup_restores_everything() {
         ("last counter = ", "last counter = x", "b:LINE: \"last counter\": a number"),
         ("scope = system", "scope = user", "b:LINE: \"scope\": \"system\" needed"),
         ("[009.tsv]", "[009.ts]", "b: the file [009.tsv] is not in it"),
-        ("[012.tsv]", "[009.tsv]", "the file 009.tsv stands in line"),
+        ("[012.tsv]", "[009.tsv]", "the file 009.tsv is in line"),
         ("\n1848\t", "\n2\t", "belongs to no service"),
     ] {
         assert!(text.contains(from), "{from}");

@@ -1,5 +1,5 @@
 //! The object "Tallymon Provider" of a live machine: what it tells must be what was asked.
-#![allow(clippy::unwrap_used, reason = "a test that can not go on should stop")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 #![cfg(target_os = "linux")]
 
 use tallymon_core::block::Snapshot;

@@ -39,7 +39,7 @@ impl System {
     ///
     /// # Errors
     ///
-    /// `/proc` can not be opened.
+    /// `/proc` cannot be opened.
     pub fn open() -> Result<System, ReadError> {
         System::open_below(Root::system())
     }
@@ -48,7 +48,7 @@ impl System {
     ///
     /// # Errors
     ///
-    /// `/proc` can not be opened; or only [`Tier::T2`] is allowed and does not work for processes, for the
+    /// `/proc` cannot be opened; or only [`Tier::T2`] is allowed and does not work for processes, for the
     /// reason in the error.
     pub fn open_with(choice: TierChoice) -> Result<System, OpenError> {
         let mut system = System::open_in(Root::system(), choice).map_err(OpenError::Read)?;
@@ -64,7 +64,7 @@ impl System {
     ///
     /// # Errors
     ///
-    /// Its `/proc` can not be opened.
+    /// Its `/proc` cannot be opened.
     pub fn open_below(root: Root) -> Result<System, ReadError> {
         System::open_in(root, TierChoice::Auto)
     }
@@ -110,11 +110,11 @@ pub fn origin(object: TitleIndex, counter: TitleIndex) -> Option<Origin> {
     known.origins().get(place).copied()
 }
 
-/// Why the machine can not be read as requested.
+/// Why the machine cannot be read as requested.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// `/proc` can not be opened.
+    /// `/proc` cannot be opened.
     Read(ReadError),
     /// The requested tier does not work here.
     Tier(Refusal),

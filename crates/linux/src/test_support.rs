@@ -1,4 +1,4 @@
-//! Helpers of the tests: running a test again in another environment, and skipping what can not run here.
+//! Helpers of the tests: running a test again in another environment, and skipping what cannot run here.
 
 use std::process::Command;
 

@@ -101,7 +101,7 @@ impl Difference {
 ///
 /// # Errors
 ///
-/// A log can not be read, no requested counter is in the logs, or they have no time in common.
+/// A log cannot be read, no requested counter is in the logs, or they have no time in common.
 pub fn compare(
     paths: [&Path; 2],
     align: Align<'_>,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a log can not be read or written.
+/// Why a log cannot be read or written.
 ///
 /// Damage inside a log is not an error: the reader skips it and lists it as [`Damage`].
 #[derive(Debug)]
@@ -19,13 +19,13 @@ pub struct LogError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LogErrorKind {
-    /// The operating system can not open, read or write the file.
+    /// The operating system cannot open, read or write the file.
     Io(io::Error),
     /// The file is not a log: what was expected and what was found.
     NotALog(String),
     /// The format is known, but nothing in the log can be used, and why.
     Unusable(String),
-    /// The request can not be fulfilled, and why.
+    /// The request cannot be fulfilled, and why.
     Request(String),
     /// The range that was asked for has no records; the words name the range of the log.
     NoRecords(String),

@@ -9,7 +9,7 @@ use crate::format::HEAD;
 /// What addresses of object storage begin with.
 const SCHEME: &str = "s3://";
 
-/// Whether a path is no path, but the address of a lake in object storage: `s3://bucket/folder`.
+/// Whether a path is not a path, but the address of a lake in object storage: `s3://bucket/folder`.
 pub fn is_address(path: &Path) -> bool {
     path.to_str().is_some_and(|path| path.starts_with(SCHEME))
 }

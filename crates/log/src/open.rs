@@ -59,7 +59,7 @@ fn is_of(format: Format, head: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// The file can not be read or is not a regular file, or its format is unknown.
+/// The file cannot be read or is not a regular file, or its format is unknown.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<Box<dyn LogReader>, LogError> {
     let log = of_file(path, options).map_err(|error| error.in_file(path))?;
     Ok(translated(options.wanted.watch(log), options))
@@ -165,7 +165,7 @@ pub fn read_bytes<'a>(bytes: &'a [u8], options: &ReadOptions) -> Result<Box<dyn 
 ///
 /// # Errors
 ///
-/// The stream can not be read, or its format is unknown.
+/// The stream cannot be read, or its format is unknown.
 pub fn read<'a>(
     mut input: impl Read + Send + 'a,
     options: &ReadOptions,
@@ -192,7 +192,7 @@ pub fn read<'a>(
     }
 }
 
-/// Why a log of a known format can not be read.
+/// Why a log of a known format cannot be read.
 fn unreadable(format: Format) -> LogError {
     let what = format.info().description;
     LogError::new(LogErrorKind::Request(match format {
@@ -275,7 +275,8 @@ mod tests {
             (b"\x7fELF\x02\x01", "7f 45 4c 46"),
             (b"P\0e\0r\0f\0\x01\0\0\0", "50 00 65 00"),
         ] {
-            let error = read_bytes(bytes, &ReadOptions::default()).err().expect("it is no log").to_string();
+            let error =
+                read_bytes(bytes, &ReadOptions::default()).err().expect("it is not a log").to_string();
             assert!(error.contains(words), "{error}");
             assert!(FORMATS.iter().all(|info| error.contains(info.description)), "{error}");
         }

@@ -52,14 +52,14 @@ pub trait LogReader: Send {
         None
     }
 
-    /// The position of the last record, to read from there again. `None` if the input can not seek, and for
+    /// The position of the last record, to read from there again. `None` if the input cannot seek, and for
     /// records that can only be decoded after those before them.
     fn position(&self) -> Option<RecordPosition> {
         None
     }
 
     /// Moves to a position: the next record is the one there. The reader keeps all columns that it knows, so
-    /// their numbers stay the same. Returns `false`, and changes nothing, if this reader can not move there.
+    /// their numbers stay the same. Returns `false`, and changes nothing, if this reader cannot move there.
     ///
     /// # Errors
     ///

@@ -68,7 +68,7 @@ pub fn is_meant(wanted: &CounterPath, counter: &CounterPath) -> bool {
 ///
 /// # Errors
 ///
-/// The text is no counter path.
+/// The text is not a counter path.
 pub fn columns_of(text: &str, columns: &[Column]) -> Result<Vec<usize>, PathError> {
     let selection = Selection { counters: vec![CounterPath::of_text(text)?], ..Selection::default() };
     let mut matcher = PathMatcher::new(&selection);

@@ -21,7 +21,7 @@ pub enum Zone {
     #[default]
     Unknown,
     /// The words of a text log that do not say the distance from UTC: what follows after `(PDH-CSV 4.0)` in
-    /// its first line. Times are taken as UTC if the zone can not be guessed from the words.
+    /// its first line. Times are taken as UTC if the zone cannot be guessed from the words.
     Words(String),
     /// One distance from UTC for the whole log, as in text logs.
     Fixed {

@@ -243,7 +243,7 @@ fn a_damaged_line_makes_no_rate_too_low() {
     }
 }
 
-/// A process without a line was idle, unless a line of its sample can not be read.
+/// A process without a line was idle, unless a line of its sample cannot be read.
 #[test]
 fn an_idle_process_is_told_from_a_damaged_line() {
     let stamp = |second: u32| format!("web01 {} 2026/11/23 15:40:{second:02} 1", 1_795_444_800 + second);
@@ -372,7 +372,7 @@ fn lines_that_are_wrong_are_named() {
         (
             "\nCPL web01 1795444801 2026/11/23 15:40:01 1 2 ",
             "\nCPL web01 1795444801 2026/11/23 15:40:01 1 2 x",
-            "a value is no number",
+            "a value is not a number",
         ),
     ] {
         let hurt = text.replacen(from, to, 1);

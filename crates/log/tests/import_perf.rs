@@ -1,5 +1,5 @@
 //! Output of `perf stat -I`: every count with what is read, recorded and fresh.
-// A test that can not go on fails, and this whole program is tests.
+// A test that cannot go on fails, and this whole program is tests.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::HashMap;
@@ -110,7 +110,7 @@ fn what_can_not_be_read_is_named() {
         assert_eq!(damage[0].line, Some(5));
         assert!(damage[0].what.starts_with("a line needs a time, a count, a unit and an event"));
     }
-    // The report for people has no separators: it is no log.
+    // The report for people has no separators: it is not a log.
     std::fs::write(&path, "# started on Tue Nov 24 15:38:53 2026\n\n 0.5 1,083.21 msec cpu-clock\n").unwrap();
     assert!(open(&path, &ReadOptions::default()).is_err());
     // Without a date.

@@ -9,7 +9,7 @@ use tallymon_testkit::Scratch;
 
 #[track_caller]
 fn refused(path: &Path, words: &str) {
-    let error = open(path, &ReadOptions::default()).err().expect("it is no log");
+    let error = open(path, &ReadOptions::default()).err().expect("it is not a log");
     assert!(matches!(error.kind, LogErrorKind::NotALog(_) | LogErrorKind::Unusable(_)), "{error:?}");
     let text = error.to_string();
     assert!(text.contains(words) && text.contains(path.to_str().unwrap()), "{text}");
@@ -216,7 +216,7 @@ fn hostile_json_lines_are_damage() {
         (&long, "67108864 bytes"),
         (r#"{"time":"2026-01-31T10:00:00Z"}"#, "\"values\" is missing"),
         (r#"{"values":[]}"#, "\"time\" is missing"),
-        (r#"{"time":"yesterday","values":[]}"#, "\"yesterday\" is no time"),
+        (r#"{"time":"yesterday","values":[]}"#, "\"yesterday\" is not a time"),
         (r#"{"time":"2026-01-31T10:00:00Z","values":[{"value":1}]}"#, "no \"path\""),
         (r#"{"time":"2026-01-31T10:00:00Z","values":[{"path":"a","first":"-1"}]}"#, "\"first\" is no whole"),
         (r#"{"time":"2026-01-31T10:00:00Z","values":[{"path":"a","value":1e999}]}"#, "out of range"),
@@ -249,9 +249,9 @@ fn json_that_is_no_log_is_refused_in_words() {
     for (text, words) in [
         ("{\n \"time\": \"2026-01-31T10:00:00Z\",\n \"values\": []\n}\n", "'jq -c' writes one row a line"),
         ("{}", "it begins with text \"{}\""),
-        ("{\"time\":1,\"values\":[]}", "\"time\" is no text"),
+        ("{\"time\":1,\"values\":[]}", "\"time\" is not a text"),
     ] {
-        let error = read_bytes(text.as_bytes(), &ReadOptions::default()).err().expect("it is no log");
+        let error = read_bytes(text.as_bytes(), &ReadOptions::default()).err().expect("it is not a log");
         assert!(error.to_string().contains(words), "{error}");
     }
 }

@@ -427,7 +427,7 @@ fn only_the_selected_counters_are_written() {
     assert_eq!(table, [2, 4, 1, 3, 0].map(|at| wanted[at]));
 }
 
-/// A log of version 1 as it was first written. It is never written again: what a later version can not read
+/// A log of version 1 as it was first written. It is never written again: what a later version cannot read
 /// is not lost without notice.
 const FIRST: &[u8] = include_bytes!("../fixtures/log-v1.tally");
 

@@ -278,7 +278,7 @@ fn a_full_disk_loses_only_rows_that_it_has_no_room_for() {
     std::fs::create_dir_all(&disk).unwrap();
     let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=16k", "none"]).arg(&disk).output();
     if !mount.is_ok_and(|output| output.status.success()) {
-        skip("a small file system can not be mounted here, so that no disk can be full");
+        skip("a small file system cannot be mounted here, so that no disk can be full");
         return;
     }
     let path = disk.join("f.tally");

@@ -105,7 +105,7 @@ fn buffers_out_of_order_are_read_by_their_numbers() {
             let (records, notes) = of(&mixed.concat());
             assert!(records == all, "{one} and {other}");
             told(&notes, "out of order; they are read by their numbers");
-            // A stream can not go back: everything is there, and the faults are named.
+            // A stream cannot go back: everything is there, and the faults are named.
             let mixed = mixed.concat();
             let (streamed, notes) = records_of_stream(&mixed);
             if one > 1 {

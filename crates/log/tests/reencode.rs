@@ -54,7 +54,7 @@ fn values(body: &[u8]) -> Vec<Data> {
         .collect()
 }
 
-/// Sets to zero what a writer other than Windows can not know: flush times and stale bytes of buffer headers,
+/// Sets to zero what a writer other than Windows cannot know: flush times and stale bytes of buffer headers,
 /// and the processor time of every event.
 fn without_volatile_fields(data: &[u8]) -> Vec<u8> {
     let mut data = data[BUFFER..].to_vec();

@@ -116,7 +116,7 @@ fn a_reader_seeks_into_each_part_of_a_concatenated_text_log() {
     };
     let (first, second) = (["Pages/sec", "Free"], ["Free", "Faults/sec"]);
     let text = part("X)(60", first, 1, 20) + &part("Y)(-120", second, 2, 3) + &part("X)(60", first, 3, 5);
-    // A value that is no number is a fault of the log, whoever goes through it.
+    // A value that is not a number is a fault of the log, whoever goes through it.
     std::fs::write(&path, text.replace("\"7.25\"", "\"7.2.5\"")).unwrap();
     assert_eq!(compare(&path, "several headers"), 28);
     let options = ReadOptions::default();

@@ -115,14 +115,14 @@ pub trait Sessions: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// The sessions can not be read.
+    /// The sessions cannot be read.
     fn list(&self) -> Result<Vec<Session>, String>;
 
     /// Makes a session and starts it; returns what to say about it.
     ///
     /// # Errors
     ///
-    /// A text or a counter is wrong, there is such a session, or it can not be started.
+    /// A text or a counter is wrong, there is such a session, or it cannot be started.
     fn create(&self, wanted: &NewSession) -> Result<String, String>;
 
     /// How much a session would write, by two samples of its counters. It makes nothing.
@@ -143,7 +143,7 @@ pub trait Sessions: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// There is no such session, or it can not be started.
+    /// There is no such session, or it cannot be started.
     fn start(&self, name: &str) -> Result<(), String>;
 
     /// Stops a session, and waits until its logs are complete.
@@ -157,6 +157,6 @@ pub trait Sessions: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// There is no such session, or its logs have a format that can not be read.
+    /// There is no such session, or its logs have a format that cannot be read.
     fn logs(&self, name: &str) -> Result<Vec<PathBuf>, String>;
 }

@@ -13,7 +13,7 @@ use tallymon_host::perfmon::{Answers, Numbers, SERVICE};
 use tallymon_provider::export_provider;
 use tallymon_provider::library::author::{Answer, DeclaredObject, Opening, ProviderLibrary};
 
-/// `ERROR_BAD_CONFIGURATION`: the registration names no INI file, or one that can not be used.
+/// `ERROR_BAD_CONFIGURATION`: the registration names no INI file, or one that cannot be used.
 const ERROR_BAD_CONFIGURATION: u32 = 1610;
 
 struct Published {

@@ -139,7 +139,7 @@ pub trait Provider: Send {
         Vec::new()
     }
 
-    /// What it can and can not read on this machine, for a user who wants to know why a value is missing.
+    /// What it can and cannot read on this machine, for a user who wants to know why a value is missing.
     fn findings(&mut self) -> Vec<Finding> {
         Vec::new()
     }

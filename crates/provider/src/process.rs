@@ -42,7 +42,7 @@ pub struct ProcessDetails {
     pub memory: Vec<(&'static str, u64)>,
     /// Its threads; at most [`MOST_ROWS`].
     pub threads: Vec<ThreadDetails>,
-    /// Its open files, sockets included; at most [`MOST_ROWS`]. The reason where they can not be read.
+    /// Its open files, sockets included; at most [`MOST_ROWS`]. The reason where they cannot be read.
     pub files: Result<Vec<OpenFile>, String>,
     /// Its limits: name, soft limit, hard limit.
     pub limits: Vec<[String; 3]>,

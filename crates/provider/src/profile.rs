@@ -51,7 +51,7 @@ pub struct UnknownProfile {
 
 impl fmt::Display for UnknownProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no profile; there are linux-honest and nt-strict", self.word)
+        write!(f, "`{}` is not a profile; there are linux-honest and nt-strict", self.word)
     }
 }
 
@@ -80,6 +80,6 @@ mod tests {
             assert_eq!(profile.to_string().to_uppercase().parse(), Ok(profile));
         }
         let error = "nt".parse::<Profile>().unwrap_err();
-        assert_eq!(error.to_string(), "`nt` is no profile; there are linux-honest and nt-strict");
+        assert_eq!(error.to_string(), "`nt` is not a profile; there are linux-honest and nt-strict");
     }
 }

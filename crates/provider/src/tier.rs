@@ -63,7 +63,7 @@ pub struct UnknownTier {
 
 impl fmt::Display for UnknownTier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no tier; there are t0, t2 and auto", self.word)
+        write!(f, "`{}` is not a tier; there are t0, t2 and auto", self.word)
     }
 }
 
@@ -97,6 +97,6 @@ mod tests {
             assert_eq!(word.parse(), Ok(choice));
         }
         let error = "t1".parse::<TierChoice>().unwrap_err();
-        assert_eq!(error.to_string(), "`t1` is no tier; there are t0, t2 and auto");
+        assert_eq!(error.to_string(), "`t1` is not a tier; there are t0, t2 and auto");
     }
 }

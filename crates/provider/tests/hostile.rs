@@ -545,7 +545,7 @@ fn replaced(good: &[u8], words: &str, others: &str) -> Vec<u8> {
 fn attack_names_that_move_the_cursor() {
     let scratch = scratch();
     let good = sample(&scratch);
-    // Names lead to values, so one that can not be shown is none.
+    // Names lead to values, so one that cannot be shown is none.
     for (name, hostile) in [("Count", "\u{1b}[2J."), ("Muster", "\u{9b}31m!"), ("Single", "Sin\ng\r")] {
         put(&scratch, &replaced(&good, name, hostile));
         assert!(matches!(refusal(&scratch), RefusalReason::Format(error) if error.what == "name"), "{name}");
@@ -564,7 +564,7 @@ fn attack_names_that_move_the_cursor() {
     let units: Vec<&str> =
         publication.objects()[0].counters.iter().map(|counter| counter.texts[0].unit.as_str()).collect();
     assert!(units.contains(&"k\u{fffd}"), "{units:?}");
-    // An instance whose name can not be shown is not there; others are.
+    // An instance whose name cannot be shown is not there; others are.
     put(&scratch, &replaced(&good, "zweite ☃", "\u{1b}[1;31m☃"));
     let mut reader = reader_of(&scratch);
     look(&mut reader);

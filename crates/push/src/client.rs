@@ -33,7 +33,7 @@ pub struct Answer {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The receiver can not be reached.
+    /// The receiver cannot be reached.
     Connect(io::Error),
     /// The receiver did not answer in time.
     Timeout(Duration),
@@ -49,7 +49,7 @@ impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SendError::Connect(error) => write!(f, "no connection: {error}"),
-            SendError::Request(error) => write!(f, "the request can not be made: {error}"),
+            SendError::Request(error) => write!(f, "the request cannot be made: {error}"),
             SendError::Timeout(time) => write!(f, "no answer within {} s", time.as_secs_f64()),
             SendError::TooLong(most) => {
                 write!(f, "the answer has more than {most} bytes, which are read at most")
@@ -213,7 +213,7 @@ async fn exchange(
     Ok(Answer { status: head.status.as_u16(), retry_after, body })
 }
 
-/// Why a body can not be read to its end.
+/// Why a body cannot be read to its end.
 pub(crate) fn broken_body(error: Box<dyn std::error::Error + Send + Sync>, most: usize) -> SendError {
     match error.downcast::<hyper::Error>() {
         Ok(error) => SendError::Http(*error),

@@ -46,13 +46,13 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// A certificate can not be read, or this system trusts none.
+    /// A certificate cannot be read, or this system trusts none.
     pub fn configuration(&self) -> Result<Arc<ClientConfig>, EndpointError> {
         configuration(self).map(Arc::new)
     }
 }
 
-/// Why an address, a header or a certificate can not be used.
+/// Why an address, a header or a certificate cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndpointError {
     /// The address without a password, where it is what is wrong.
@@ -94,7 +94,7 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// The address is no `http://` or `https://` address, or a certificate can not be read.
+    /// The address is no `http://` or `https://` address, or a certificate cannot be read.
     pub fn new(address: &str, usual_path: &str, tls: &Tls) -> Result<Endpoint, EndpointError> {
         let bad = |why: &str| EndpointError { address: Some(without_password(address)), why: why.to_owned() };
         let uri: Uri = address.parse().map_err(|error| bad(&format!("no address: {error}")))?;
@@ -141,13 +141,13 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// The name or the value has characters that a header can not have, or the header belongs to HTTP itself.
+    /// The name or the value has characters that a header cannot have, or the header belongs to HTTP itself.
     pub fn add_header(&mut self, name: &str, value: &str) -> Result<(), EndpointError> {
         let bad = |why: &str| EndpointError::new(format!("the header {name:?}: {why}"));
         let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|error| bad(&error.to_string()))?;
         // The value is not shown, because it may be a password.
         let value = HeaderValue::from_str(value)
-            .map_err(|_| bad("its value has characters that a header can not have"))?;
+            .map_err(|_| bad("its value has characters that a header cannot have"))?;
         if ["host", "content-length", "transfer-encoding", "connection"].contains(&parsed.as_str()) {
             return Err(bad("HTTP sets it itself"));
         }

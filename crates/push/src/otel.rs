@@ -2,7 +2,7 @@
 //!
 //! <https://opentelemetry.io/docs/specs/otel/protocol/exporter/> and
 //! <https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/>. An empty variable is
-//! as good as none. A value that can not be used is ignored with a warning, as the specification says.
+//! as good as none. A value that cannot be used is ignored with a warning, as the specification says.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub struct Settings {
     pub interval: Duration,
     /// Attributes of the resource, `service.name` among them if a variable names it.
     pub resource: Vec<(String, String)>,
-    /// Variables that can not be used, and why.
+    /// Variables that cannot be used, and why.
     pub warnings: Vec<String>,
 }
 
@@ -129,7 +129,8 @@ impl<G: Fn(&str) -> Option<String>> Reader<G> {
         match text.parse() {
             Ok(milliseconds) if milliseconds > 0 => Duration::from_millis(milliseconds),
             _ => {
-                let words = format!("{text:?} is no number of milliseconds, {} is used", usual.as_millis());
+                let words =
+                    format!("{text:?} is not a number of milliseconds, {} is used", usual.as_millis());
                 self.warn(&name, &words);
                 usual
             }

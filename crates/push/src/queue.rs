@@ -20,7 +20,7 @@ const MAGIC: &[u8; 4] = b"TPQ1";
 const HEAD: usize = 24;
 /// The longest request that is read back.
 const MOST_BODY: u64 = 256 << 20;
-/// Requests that can not be written wait in memory, up to this.
+/// Requests that cannot be written wait in memory, up to this.
 const MOST_MEMORY: u64 = 8 << 20;
 
 /// How the body of a request is compressed.
@@ -74,7 +74,7 @@ pub struct Dropped {
     pub times: (u64, u64),
 }
 
-/// Why a folder can not be a queue, or a file of it can not be used.
+/// Why a folder cannot be a queue, or a file of it cannot be used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum QueueError {
@@ -133,7 +133,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// The folder can not be made or read, or another process has it.
+    /// The folder cannot be made or read, or another process has it.
     pub fn open(folder: &Path, limit: u64) -> Result<Queue, QueueError> {
         let io = |path: &Path| {
             let path = path.to_owned();
@@ -186,7 +186,7 @@ impl Queue {
     }
 
     /// Adds a request. Where there is no room, the oldest ones make room, and are returned. A request that
-    /// can not be written waits in memory; the error says why.
+    /// cannot be written waits in memory; the error says why.
     pub fn put(&mut self, item: Item) -> (Option<Dropped>, Result<(), QueueError>) {
         let bytes = (item.body.len() as u64).saturating_add(HEAD as u64);
         let mut dropped = self.make_room(bytes, self.limit);
@@ -248,7 +248,7 @@ impl Queue {
     ///
     /// # Errors
     ///
-    /// It can not be read; a damaged one was removed.
+    /// It cannot be read; a damaged one was removed.
     pub fn oldest(&mut self) -> Result<Option<(u64, Item)>, QueueError> {
         let Some(oldest) = self.items.front() else { return Ok(None) };
         let number = oldest.number;

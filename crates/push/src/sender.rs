@@ -50,7 +50,7 @@ pub enum Event {
     Partial(PartialSuccess),
     /// There was no room, and requests were given up.
     Dropped(Dropped),
-    /// A file of the queue can not be used.
+    /// A file of the queue cannot be used.
     Queue(QueueError),
 }
 

@@ -115,7 +115,7 @@ impl Default for Options {
 pub enum ReceiveError {
     /// The address is not of this machine only, and no machine is named that may send.
     Exposed(SocketAddr),
-    /// The address can not be listened at.
+    /// The address cannot be listened at.
     Listen(Address, io::Error),
     /// Nothing can be published.
     Publish(PublishError),
@@ -131,7 +131,7 @@ impl fmt::Display for ReceiveError {
                 "{address}: other machines could send, and nothing asks who they are. Name those that may \
                  with --allow ADDRESS[/BITS], or listen at 127.0.0.1"
             ),
-            ReceiveError::Listen(address, error) => write!(f, "{address}: can not listen: {error}"),
+            ReceiveError::Listen(address, error) => write!(f, "{address}: cannot listen: {error}"),
             ReceiveError::Publish(error) => error.fmt(f),
             ReceiveError::System(error) => write!(f, "starting a thread: {error}"),
         }
@@ -248,7 +248,7 @@ impl Receivers {
     ///
     /// # Errors
     ///
-    /// One of them can not be opened, or nothing can be published.
+    /// One of them cannot be opened, or nothing can be published.
     pub fn bind(options: Options) -> Result<Receivers, ReceiveError> {
         let mut addresses = Vec::new();
         let (mut packets, mut requests) = (Vec::new(), Vec::new());

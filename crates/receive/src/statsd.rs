@@ -78,7 +78,7 @@ impl<'a> Line<'a> {
         let mut read = Line { name, values, kind, times: 1.0, tags: "" };
         for part in parts {
             if let Some(rate) = part.strip_prefix('@') {
-                let rate: f64 = rate.parse().map_err(|_| "a sample rate is no number")?;
+                let rate: f64 = rate.parse().map_err(|_| "a sample rate is not a number")?;
                 if !(LOWEST_RATE..=1.0).contains(&rate) {
                     return Err("a sample rate is not between 0.000001 and 1");
                 }
@@ -173,7 +173,7 @@ fn times(rate: f64) -> f64 {
     if (times - whole).abs() < 1e-9 * whole { whole } else { times }
 }
 
-/// Reads a packet into the store. Calls `left_out` for what it can not take. Returns how many values it took.
+/// Reads a packet into the store. Calls `left_out` for what it cannot take. Returns how many values it took.
 pub(crate) fn receive(
     packet: &[u8],
     store: &mut Store,

@@ -74,7 +74,7 @@ struct Object {
     unit: String,
     series: HashMap<SeriesId, Series>,
     publisher: Option<Publisher>,
-    /// Why it can not be published.
+    /// Why it cannot be published.
     refused: Option<String>,
 }
 
@@ -156,7 +156,7 @@ impl Store {
             return Err("another metric of the same name is of another kind");
         }
         if object.refused.is_some() {
-            return Err("its object can not be published");
+            return Err("its object cannot be published");
         }
         let is_member = matches!(update.change, Change::Member(_));
         if is_member && self.n_members >= MOST_MEMBERS {

@@ -38,7 +38,7 @@ impl TimeUnit {
     /// What StatsD has its timers in.
     pub(crate) const MILLISECONDS: TimeUnit = TimeUnit { units: 10_000, divisor: 1 };
 
-    /// A unit as UCUM writes it; `None` for one that is no time.
+    /// A unit as UCUM writes it; `None` for one that is not a time.
     pub(crate) fn of_ucum(unit: &str) -> Option<TimeUnit> {
         let (units, divisor) = match unit {
             "ns" => (1, 100),

@@ -48,7 +48,7 @@ pub struct SshAddress {
     pub port: Option<u16>,
 }
 
-/// Why a text is no address.
+/// Why a text is not an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressError {
     /// The text.
@@ -123,7 +123,7 @@ impl FromStr for Address {
 
 /// Splits `host`, `host:22`, `[::1]` or `[::1]:22`.
 ///
-/// A host has letters, digits and few signs only, and begins with a letter, a digit or `:`. Then it can not
+/// A host has letters, digits and few signs only, and begins with a letter, a digit or `:`. Then it cannot
 /// be taken for an option of ssh, and means nothing to a shell that a configuration of ssh runs with it.
 fn host_and_port(place: &str) -> Result<(String, Option<u16>), Problem> {
     let (host, port) = match place.strip_prefix('[') {
@@ -199,7 +199,7 @@ impl fmt::Display for AddressError {
         let text = &self.text;
         match &self.problem {
             Problem::NoScheme => {
-                write!(f, "{text:?} is no address of a host: write ssh://HOST, as in ssh://{text}")
+                write!(f, "{text:?} is not an address of a host: write ssh://HOST, as in ssh://{text}")
             }
             Problem::Scheme(scheme) => {
                 write!(
@@ -282,7 +282,7 @@ mod tests {
     fn a_wrong_address_says_which_part_is_wrong() {
         for (text, part) in [
             ("web1", "write ssh://HOST, as in ssh://web1"),
-            ("", "is no address"),
+            ("", "is not an address"),
             ("ftp://web1", "\"ftp\""),
             ("tls://ann@web1", "no user"),
             ("tls://web1:0", "the port"),

@@ -27,7 +27,7 @@ pub trait Dial: Send {
     ///
     /// # Errors
     ///
-    /// It can not even be started.
+    /// It cannot even be started.
     fn dial(&mut self) -> Result<Box<dyn Connection>, SourceError>;
 
     /// The peer, for messages.

@@ -10,7 +10,7 @@ use crate::frames::{Answer, FrameError, Question, read_frame, read_greeting, wri
 
 /// Answers questions from `input` on `output`, until the reader closes `input`.
 ///
-/// A question that the source can not answer has an error as its answer, and the next question is read.
+/// A question that the source cannot answer has an error as its answer, and the next question is read.
 ///
 /// # Errors
 ///

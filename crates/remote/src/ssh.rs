@@ -52,7 +52,7 @@ pub(crate) fn command(address: &SshAddress, timeout: Duration) -> Command {
     command
 }
 
-/// Why ssh can not be started.
+/// Why ssh cannot be started.
 pub(crate) fn start_error(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => {
@@ -183,7 +183,7 @@ impl Connection for SshConnection {
                 (SourceErrorKind::NotFound, words)
             }
             Some(126) => {
-                (SourceErrorKind::AccessDenied, format!("the program 'tally' there can not be run{said}"))
+                (SourceErrorKind::AccessDenied, format!("the program 'tally' there cannot be run{said}"))
             }
             // ssh's own failures.
             Some(255) => {

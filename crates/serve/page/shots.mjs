@@ -1,6 +1,6 @@
 // Looks at every screen in a real browser: node shots.mjs ADDRESS FOLDER [LOG [ARCHIVES]], or, for the address of a
 // report in a file, node shots.mjs ADDRESS FOLDER [TEXT...] with what it must show. It fails when a screen lacks what it must show,
-// when axe finds something that people with a screen reader or without colours can not use, or when the browser
+// when axe finds something that people with a screen reader or without colours cannot use, or when the browser
 // reports an error or a request to another server.
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -209,7 +209,7 @@ async function lookAtReport() {
   await page.pdf({ path: `${folder}/report.pdf`, format: "A4" });
 }
 
-/** The logs in a zip archive are shown; one that can not be unpacked says why. */
+/** The logs in a zip archive are shown; one that cannot be unpacked says why. */
 async function lookAtArchives(page) {
   const drop = async (name) => {
     await page.getByRole("button", { name: "Logs", exact: true }).click();
@@ -232,7 +232,7 @@ async function lookAtArchives(page) {
   await page.getByRole("button", { name: "Logs", exact: true }).click();
   const card = page.locator("section.card", { hasText: "inside.blg" });
   await card.getByText("blg,").waitFor();
-  if (await page.locator("section.card", { hasText: "readme" }).count() > 0) faults.push("what is no log was taken from an archive");
+  if (await page.locator("section.card", { hasText: "readme" }).count() > 0) faults.push("what is not a log was taken from an archive");
   // Logs that failed, and the one that was shown, are closed again.
   for (const close = page.locator("section.card").getByRole("button", { name: "Close" }); await close.count() > 0;) {
     const before = await close.count();
@@ -781,7 +781,7 @@ await made.getByText("stopped").waitFor();
 page.once("dialog", (dialog) => dialog.accept());
 await made.getByRole("button", { name: "Remove: from the page" }).click();
 await made.waitFor({ state: "detached" });
-// Its log can not be shown where there is none yet.
+// Its log cannot be shown where there is none yet.
 await session.getByRole("button", { name: "Show: night" }).click();
 await page.getByRole("alert").getByText("has no log yet").waitFor();
 await page.getByRole("alert").getByRole("button", { name: "Close" }).click();

@@ -90,7 +90,7 @@ export async function lookAtStates({ open, look, faults, address }) {
   await page.locator("main.empty").waitFor();
   await look(page, "state-empty");
 
-  // An upload under way, one that is too large, and one that is no log.
+  // An upload under way, one that is too large, and one that is not a log.
   const answers = [];
   await page.route("**/api/v1/logs?*", (route) => { answers.push(route); });
   await page.getByRole("button", { name: "Logs", exact: true }).click();
@@ -102,7 +102,7 @@ export async function lookAtStates({ open, look, faults, address }) {
   await page.getByRole("alert").getByText("uploads may have 1 MiB").waitFor();
   await page.getByRole("alert").getByRole("button", { name: "Close" }).click();
   await page.unroute("**/api/v1/logs?*");
-  await give("nonsense.csv", "this is no log");
+  await give("nonsense.csv", "this is not a log");
   await page.getByRole("alert").getByText(/nonsense.csv|no log|format/i).waitFor();
   await look(page, "state-failed");
   await page.getByRole("alert").getByRole("button", { name: "Close" }).click();

@@ -82,7 +82,7 @@ impl Converted {
     /// Sends the file until it ends or nobody takes it.
     pub(crate) fn send(mut self, pieces: &mpsc::Sender<Bytes>) {
         let mut piece = vec![0; PIECE];
-        // A file that can not be read ends the answer; its client sees that it is cut off.
+        // A file that cannot be read ends the answer; its client sees that it is cut off.
         while let Ok(length @ 1..) = self.file.read(&mut piece) {
             let Some(bytes) = piece.get(..length) else { break };
             if pieces.blocking_send(Bytes::copy_from_slice(bytes)).is_err() {

@@ -329,7 +329,7 @@ pub(crate) fn log(log: &Log, about: &mut Value) {
     about["interval"] = json!((steps > 0).then(|| seconds / steps as f64));
 }
 
-/// Adds the logs of a session that can not be read to what is wrong in it.
+/// Adds the logs of a session that cannot be read to what is wrong in it.
 pub(crate) fn unread(logs: &[String], about: &mut Value) {
     about["damage"] = json!(about["damage"].as_u64().unwrap_or_default().saturating_add(logs.len() as u64));
     if let Some(faults) = about["faults"].as_array_mut() {

@@ -320,7 +320,7 @@ impl Live {
         };
         let host = if self.system.is_empty() { "." } else { self.system.as_str() };
         let failed = |error: std::io::Error| {
-            let words = format!("the history can not be written for its analysis: {error}");
+            let words = format!("the history cannot be written for its analysis: {error}");
             Refused::new(StatusCode::INSUFFICIENT_STORAGE, words)
         };
         let mut analyses = Vec::new();

@@ -51,7 +51,7 @@ pub(crate) struct LogHost {
     is_upload: bool,
     /// The session whose logs they are, if it was opened from the page. It can be closed there.
     session: Option<String>,
-    /// Logs of a session that can not be read, and why.
+    /// Logs of a session that cannot be read, and why.
     unread: Mutex<Vec<String>>,
     bytes: AtomicU64,
     read: BytesRead,
@@ -200,7 +200,7 @@ impl LogHost {
         self.arrival.as_ref().is_some_and(Arrival::goes_on)
     }
 
-    /// Opens what has come of an upload. A format that has its index at the end can not be read yet, which is
+    /// Opens what has come of an upload. A format that has its index at the end cannot be read yet, which is
     /// no failure; nor is a record that is cut at the end.
     pub(crate) fn open_part(&self, options: &ReadOptions) {
         let Some(arrival) = &self.arrival else { return };

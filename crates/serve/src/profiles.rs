@@ -96,7 +96,7 @@ impl Profiles {
     }
 
     /// Adds a file, which must be a profile; returns its name in addresses. An uploaded one is removed when
-    /// it is closed, and here if it can not be read.
+    /// it is closed, and here if it cannot be read.
     pub(crate) fn add(&self, path: &Path, name: &str, is_upload: bool) -> Result<String, Refused> {
         let owned = Arc::new(Owned { path: path.to_path_buf(), is_upload });
         let profile = (self.access.open)(path).map_err(|words| {

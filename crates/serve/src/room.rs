@@ -1,5 +1,5 @@
 //! Work on threads of its own, so much at a time. It holds its place until it ends, also when the client that
-//! asked for it has left: clients that ask and leave can not start more than there is room for. What reads a
+//! asked for it has left: clients that ask and leave cannot start more than there is room for. What reads a
 //! log asks at each record whether it is still wanted, and ends soon when it is not.
 
 use std::sync::Arc;

@@ -108,15 +108,15 @@ pub enum ServeError {
     Password,
     /// There is neither a password nor an authority for certificates of browsers.
     Unprotected,
-    /// The authorities for certificates of browsers can not be used, in words.
+    /// The authorities for certificates of browsers cannot be used, in words.
     Authorities(String),
     /// Metrics for everybody, on a server for other machines.
     Metrics,
-    /// The key of this machine can not be used.
+    /// The key of this machine cannot be used.
     Key(rustls::Error),
-    /// The token that was given is too short, or has letters that an address can not have.
+    /// The token that was given is too short, or has letters that an address cannot have.
     Token,
-    /// The port can not be opened.
+    /// The port cannot be opened.
     Listen(SocketAddr, io::Error),
     /// The source of the live machine.
     Source(SourceError),
@@ -317,7 +317,7 @@ impl Server {
     }
 }
 
-/// Refuses what would show this machine to others, and a token that can not be used.
+/// Refuses what would show this machine to others, and a token that cannot be used.
 fn allowed(options: &Options) -> Result<(), ServeError> {
     if !options.listen.ip().is_loopback() && options.secure.is_none() {
         return Err(ServeError::Exposed(options.listen));

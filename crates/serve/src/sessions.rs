@@ -1,6 +1,6 @@
 //! Recording sessions of this machine: what they do, and with `--allow-control` starting and stopping them.
 //!
-//! The page can not make a session that runs a command, posts to an address, or chooses its folder: whoever
+//! The page cannot make a session that runs a command, posts to an address, or chooses its folder: whoever
 //! has the token could then do whatever the user can.
 
 use std::sync::Arc;
@@ -122,13 +122,13 @@ impl SessionAccess {
     }
 }
 
-/// The name of a session, which is no path to another file.
+/// The name of a session, which is not a path to another file.
 fn session_name(parameters: &Parameters) -> Result<&str, Refused> {
     let name = parameters.needed("name")?;
     if is_session_name(name) {
         return Ok(name);
     }
-    Err(Refused::bad_request(format!("{:?} is no name of a session", visible(name))))
+    Err(Refused::bad_request(format!("{:?} is not a name of a session", visible(name))))
 }
 
 /// What a request does to a session.
@@ -166,7 +166,7 @@ impl Action {
 fn new_session(name: &str, parameters: &Parameters) -> Result<NewSession, Refused> {
     if let Some(odd) = parameters.names().find(|name| !KNOWN.contains(name)) {
         let words =
-            format!("a session from the page can not have {:?}; it has {}", visible(odd), KNOWN.join(", "));
+            format!("a session from the page cannot have {:?}; it has {}", visible(odd), KNOWN.join(", "));
         return Err(Refused::bad_request(words));
     }
     let text = |name| parameters.text(name).unwrap_or_default().to_owned();

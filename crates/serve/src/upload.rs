@@ -57,7 +57,7 @@ pub(crate) async fn receive(
     let mut room = Room { uploads: &uploads, taken: announced, used: 0 };
     let path = uploads.new_path();
     let failed = |error: std::io::Error| {
-        Refused::new(StatusCode::INSUFFICIENT_STORAGE, format!("the upload can not be kept: {error}"))
+        Refused::new(StatusCode::INSUFFICIENT_STORAGE, format!("the upload cannot be kept: {error}"))
     };
     let mut file =
         Partial { file: std::fs::File::create_new(&path).map_err(failed)?, path: Some(path.clone()) };

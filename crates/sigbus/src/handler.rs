@@ -60,7 +60,7 @@ impl Drop for Protected {
 ///
 /// # Errors
 ///
-/// The handler can not be installed.
+/// The handler cannot be installed.
 ///
 /// # Safety
 ///

@@ -93,7 +93,7 @@ impl EventChoice<'_> {
 ///
 /// # Errors
 ///
-/// A file that is there can not be read, with its path.
+/// A file that is there cannot be read, with its path.
 pub fn read(roots: &Roots, choice: EventChoice<'_>) -> Result<Vec<PastEvent>, (PathBuf, io::Error)> {
     let mut found = Vec::new();
     for path in files_to_read(roots) {

@@ -87,7 +87,7 @@ impl Statistics {
     /// Statistics of some samples of one counter, given oldest first.
     ///
     /// There is a value between every two neighbours if the type needs two samples, else for every sample.
-    /// Values that can not be computed are left out, not counted as 0.
+    /// Values that cannot be computed are left out, not counted as 0.
     ///
     /// # Errors
     ///

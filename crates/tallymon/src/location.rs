@@ -45,7 +45,7 @@ pub enum Location {
 ///
 /// # Errors
 ///
-/// The file can not be read or is no data block; this system has no counters of its own; a host needs a
+/// The file cannot be read or is not a data block; this system has no counters of its own; a host needs a
 /// password or a key and there is none. Another machine is
 /// reached with the first request only, which fails then.
 pub fn open(location: &Location) -> Result<Box<dyn Source>, SourceError> {
@@ -73,7 +73,7 @@ impl FileSource {
     ///
     /// # Errors
     ///
-    /// The file can not be read, or is no data block; the message names the file and the byte.
+    /// The file cannot be read, or is not a data block; the message names the file and the byte.
     pub fn open(path: PathBuf) -> Result<FileSource, SourceError> {
         let mut bytes = Vec::new();
         let read = open_regular(&path).and_then(|mut file| file.read_to_end(&mut bytes));

@@ -17,7 +17,7 @@ use tallymon_log::{LogError, LogErrorKind, ReadOptions};
 ///
 /// # Errors
 ///
-/// A file can not be read or has no names.
+/// A file cannot be read or has no names.
 pub fn show_names_in(
     language: Language,
     files: &[PathBuf],

@@ -129,7 +129,7 @@ impl Names {
     ///
     /// # Errors
     ///
-    /// A table can not be read.
+    /// A table cannot be read.
     pub fn load_all(&mut self, source: &mut dyn Source) -> Result<(), SourceError> {
         for language in source.languages() {
             if !self.tables.iter().any(|(known, _)| *known == language) {

@@ -1,4 +1,4 @@
-//! Why a counter path can not be used: which part is wrong, and the nearest names that exist.
+//! Why a counter path cannot be used: which part is wrong, and the nearest names that exist.
 
 use std::fmt;
 use std::ops::Range;
@@ -94,7 +94,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", visible(name))
 }
 
-/// A counter path that can not be used.
+/// A counter path that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathError {
     /// The path as it was given.

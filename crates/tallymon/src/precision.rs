@@ -30,7 +30,7 @@ impl Precision {
     }
 
     /// The largest error of the value of two samples, to either side and in the unit of the value; `None`
-    /// for values that are no rate, share or average, and for those that can not be computed.
+    /// for values that are no rate, share or average, and for those that cannot be computed.
     ///
     /// Two things make the error: the time between the reads may be anything that both windows allow, and
     /// the count may have been just before or just after a step.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Says where a TOML text can not be read, and why: `line 1, column 6: unclosed array`. `span` has the bytes at
+/// Says where a TOML text cannot be read, and why: `line 1, column 6: unclosed array`. `span` has the bytes at
 /// fault, and `problem` is what the parser said of them.
 ///
 /// ```

@@ -1,5 +1,5 @@
 //! Findings: thresholds of PAL beside an independent script, and logs of machines whose trouble is known.
-// A test that can not go on fails, and this whole program is tests.
+// A test that cannot go on fails, and this whole program is tests.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};

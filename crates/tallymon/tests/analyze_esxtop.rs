@@ -1,6 +1,6 @@
 //! Findings of VMware's hosts: logs with the shape of those of `esxtop -b -a`, of machines whose trouble is
 //! known.
-// A test that can not go on fails, and this whole program is tests.
+// A test that cannot go on fails, and this whole program is tests.
 #![allow(clippy::unwrap_used)]
 
 use std::fmt::Write;

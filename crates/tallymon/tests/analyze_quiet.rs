@@ -7,7 +7,7 @@
 //! the disk's queue has one of 1.5, and hardly any memory.
 //!
 //! `TALLYMON_QUIET_DAYS` says how many days are made, each of another seed.
-// A test that can not go on fails, and this whole program is tests.
+// A test that cannot go on fails, and this whole program is tests.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;

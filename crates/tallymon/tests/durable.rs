@@ -298,7 +298,7 @@ fn attack_a_full_disk_costs_only_what_has_no_room_and_the_counts_are_true() {
     fs::create_dir_all(&disk).unwrap();
     let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=128k", "none"]).arg(&disk).output();
     if !mount.is_ok_and(|output| output.status.success()) {
-        skip("a small file system can not be mounted here, so that no disk can be full");
+        skip("a small file system cannot be mounted here, so that no disk can be full");
         return;
     }
     // Logs, settings and state are all on the small disk.

@@ -79,7 +79,7 @@ fn another_format_replaces_the_recording() {
     recorder.choose(&query);
     recorder.record(query.snapshot().unwrap(), 0, (at(0), at(0))).unwrap();
     recorder.seal().unwrap();
-    // If the log can not be written, the recording stays.
+    // If the log cannot be written, the recording stays.
     assert!(convert(&recording, &file("no folder").join("x.blg"), Format::Blg, Overwrite::Never).is_err());
     assert_eq!(convert(&recording, &output, Format::Blg, Overwrite::Never).unwrap().records, 1);
     assert!(!recording.exists());

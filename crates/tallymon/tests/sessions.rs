@@ -82,7 +82,7 @@ fn a_session_records_until_it_is_stopped() {
     let end = started(&store, "web", &block);
     until("records", || store.status("web").records > 5);
     assert_eq!(store.state("web"), SessionState::Recording);
-    // A second recorder can not take the lock.
+    // A second recorder cannot take the lock.
     assert!(matches!(recorded(&store, "web", &block), Err(SessionError::Recording(_))));
     assert!(matches!(store.delete("web"), Err(SessionError::Recording(_))));
     assert!(matches!(store.check_startable(&settings(&store, "web")), Err(SessionError::Recording(_))));

@@ -15,12 +15,12 @@ use crate::skip;
 ///
 /// # Panics
 ///
-/// When a part is empty or can not stand in a table.
+/// When a part is empty or cannot stand in a table.
 pub fn attack(area: &str, attack: &str, result: &str) {
     for part in [area, attack, result] {
         assert!(
             !part.trim().is_empty() && !part.contains(['|', '\n']),
-            "it can not stand in a table: {part:?}"
+            "it cannot stand in a table: {part:?}"
         );
     }
     let row = format!("{area} | {attack} | {result}");
@@ -28,7 +28,7 @@ pub fn attack(area: &str, attack: &str, result: &str) {
     if let Some(file) = std::env::var_os("TALLYMON_ATTACK_ROWS") {
         let written =
             fs::OpenOptions::new().append(true).open(file).and_then(|mut file| writeln!(file, "{row}"));
-        assert!(written.is_ok(), "the row can not be written to TALLYMON_ATTACK_ROWS: {written:?}");
+        assert!(written.is_ok(), "the row cannot be written to TALLYMON_ATTACK_ROWS: {written:?}");
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "can not stand in a table")]
+    #[should_panic(expected = "cannot stand in a table")]
     fn a_row_that_breaks_the_table_is_refused() {
         attack("area", "two | cells", "result");
     }

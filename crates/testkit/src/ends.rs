@@ -11,13 +11,13 @@ impl Ends {
     ///
     /// # Panics
     ///
-    /// When the shell can not be started.
+    /// When the shell cannot be started.
     pub fn start(script: &str) -> Ends {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         match command.spawn() {
             Ok(child) => Ends(child),
-            Err(error) => panic!("sh can not be started: {error}"),
+            Err(error) => panic!("sh cannot be started: {error}"),
         }
     }
 

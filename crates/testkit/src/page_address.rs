@@ -23,7 +23,7 @@ impl PageAddress {
     ///
     /// # Panics
     ///
-    /// When it is no address.
+    /// When it is not an address.
     pub fn read(output: impl Read) -> PageAddress {
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line).unwrap();

@@ -14,7 +14,7 @@ impl Scratch {
     ///
     /// # Panics
     ///
-    /// When the folder can not be created.
+    /// When the folder cannot be created.
     #[expect(clippy::new_without_default, reason = "a folder is made, which a default does not say")]
     pub fn new() -> Scratch {
         Scratch::below(&std::env::temp_dir())
@@ -25,7 +25,7 @@ impl Scratch {
     ///
     /// # Panics
     ///
-    /// When the folder can not be created.
+    /// When the folder cannot be created.
     pub fn in_memory() -> Scratch {
         let memory = Path::new("/dev/shm");
         // Wine shows it to programs of Windows, whose process numbers are not those of this system.
@@ -39,7 +39,7 @@ impl Scratch {
         // Left by a killed process with the same number.
         let _ = std::fs::remove_dir_all(&folder);
         if let Err(error) = std::fs::create_dir_all(&folder) {
-            panic!("{} can not be made: {error}", folder.display());
+            panic!("{} cannot be made: {error}", folder.display());
         }
         Scratch(folder)
     }

@@ -61,19 +61,19 @@ pub fn open_files_can_be_deleted() -> bool {
     match deleted {
         Ok(true) => {}
         Ok(false) => skip("a file that is deleted while it is open keeps its name here, as under Wine"),
-        Err(error) => panic!("a file in {} can not be made and deleted: {error}", folder.display()),
+        Err(error) => panic!("a file in {} cannot be made and deleted: {error}", folder.display()),
     }
     deleted.is_ok_and(|is_gone| is_gone)
 }
 
-/// Reports that a test, or a part of one, can not run here, and why. `cargo xtask test` lists these reports
+/// Reports that a test, or a part of one, cannot run here, and why. `cargo xtask test` lists these reports
 /// at its end.
 pub fn skip(why: &str) {
     eprintln!("skipped: {why}");
     if let Some(file) = std::env::var_os("TALLYMON_SKIPS")
         && let Ok(mut file) = fs::OpenOptions::new().append(true).open(file)
     {
-        // The report was printed even if it can not be written to the list.
+        // The report was printed even if it cannot be written to the list.
         let _ = writeln!(file, "{why}");
     }
 }
@@ -81,7 +81,7 @@ pub fn skip(why: &str) {
 /// As [`skip`], for a test that needs a BPF program in the kernel.
 ///
 /// With `TALLYMON_PEERS=required` such a skip is a failure on a machine that allows BPF, so that a test run
-/// can not be green without a BPF program ever having run.
+/// cannot be green without a BPF program ever having run.
 ///
 /// # Panics
 ///
@@ -90,7 +90,7 @@ pub fn skip_bpf(why: &str) {
     match bpf_obstacle(&BpfFacts::of_this_machine()) {
         None => assert!(
             !required("TALLYMON_PEERS"),
-            "a BPF test can not run although this machine allows BPF: {why}"
+            "a BPF test cannot run although this machine allows BPF: {why}"
         ),
         Some(obstacle) => eprintln!("BPF is not expected to work here: {obstacle}"),
     }

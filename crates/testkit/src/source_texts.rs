@@ -43,7 +43,7 @@ pub fn translations(table: &'static str) -> Vec<[&'static str; 4]> {
 ///
 /// # Panics
 ///
-/// A source can not be read.
+/// A source cannot be read.
 pub fn source_texts(folder: &Path) -> Vec<SourceText> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_path_buf()];

@@ -11,7 +11,7 @@ const SIZE: &str = "TALLYMON_WORK";
 const FOLDER: &str = "TALLYMON_WORK_FOLDER";
 
 /// Starts a program to which the kernel does not give the auxiliary vector of its process. Valgrind shows a
-/// vector of its own in /proc, and hides the vDSO, which it can not run; but through this call its program
+/// vector of its own in /proc, and hides the vDSO, which it cannot run; but through this call its program
 /// gets that of valgrind's process.
 const WITHOUT_VECTOR: &str = r#"
 #include <errno.h>

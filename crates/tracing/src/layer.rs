@@ -26,17 +26,17 @@ const LEVELS: [Level; 5] = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG
 ///
 /// # Errors
 ///
-/// The counters can not be published, or the program has a subscriber already.
+/// The counters cannot be published, or the program has a subscriber already.
 pub fn install(program: &str) -> Result<(), InstallError> {
     let layer = Layer::new(program).map_err(InstallError::Publish)?;
     Registry::default().with(layer).try_init().map_err(InstallError::Subscriber)
 }
 
-/// Why spans and events can not be published.
+/// Why spans and events cannot be published.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum InstallError {
-    /// The counters can not be published.
+    /// The counters cannot be published.
     Publish(PublishError),
     /// The program has a subscriber already.
     Subscriber(TryInitError),
@@ -88,7 +88,7 @@ impl Layer {
     ///
     /// # Errors
     ///
-    /// The counters can not be published.
+    /// The counters cannot be published.
     pub fn new(program: &str) -> Result<Layer, PublishError> {
         Layer::of(program, Publisher::start)
     }
@@ -97,7 +97,7 @@ impl Layer {
     ///
     /// # Errors
     ///
-    /// The counters can not be published.
+    /// The counters cannot be published.
     pub fn in_directory(program: &str, directory: &Path) -> Result<Layer, PublishError> {
         Layer::of(program, |name, sets| Publisher::start_in(directory, name, sets))
     }

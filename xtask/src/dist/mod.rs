@@ -2,7 +2,7 @@
 //! Python, and a package for .NET.
 //!
 //! Programs are linked against glibc 2.31 (Debian 11, Ubuntu 20.04, RHEL 9) by zig's linker, which has the
-//! symbol tables of every glibc. They can not be static: `tally-host` loads provider libraries, the .NET
+//! symbol tables of every glibc. They cannot be static: `tally-host` loads provider libraries, the .NET
 //! runtime loads the profiler, and C programs load `libtallymon.so`; all of these need the C library of the
 //! machine.
 //!

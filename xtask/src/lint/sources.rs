@@ -221,7 +221,7 @@ fn choices_in_functions(files: &[SourceFile]) -> Result<Vec<String>, String> {
     Ok(problems)
 }
 
-/// Whether a line does not fit, and could be broken: tables of documentation and raw strings can not.
+/// Whether a line does not fit, and could be broken: tables of documentation and raw strings cannot.
 fn is_too_long(line: &str) -> bool {
     let text = line.trim_start();
     let is_table = text.starts_with("//! |") || text.starts_with("/// |");

@@ -36,7 +36,7 @@ fn beans_become_objects() {
     ] {
         assert_eq!(value(name), Some(wanted), "{name}");
     }
-    // -1 is no limit, and no number of the counter's kind.
+    // -1 is neither a limit nor a number of the counter's kind.
     let (_, whole, _) = value("java_memory_pool_Usage_used_share_count").unwrap();
     assert_eq!(whole, None);
     let title =

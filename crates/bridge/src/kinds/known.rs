@@ -12,7 +12,7 @@ pub(super) struct Known {
     base: Option<&'static str>,
     name: &'static str,
     kind: CounterKind,
-    /// What makes seconds of it; 1 for what is no time.
+    /// What makes seconds of it; 1 for what is not a time.
     divisor: u32,
     help: &'static str,
 }
@@ -113,7 +113,7 @@ impl Group {
         }
     }
 
-    /// Adds the values of an instance, by what the endpoint calls them. A text that is no number is left out.
+    /// Adds the values of an instance, by what the endpoint calls them. A text that is not a number is left out.
     pub(super) fn add<'a>(
         &self,
         metrics: &mut Metrics,

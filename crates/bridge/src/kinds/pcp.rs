@@ -1,5 +1,5 @@
 //! Performance Co-Pilot, by the page `/metrics` of pmproxy. Its comments say what the text format of
-//! Prometheus can not: names with dots, semantics and units.
+//! Prometheus cannot: names with dots, semantics and units.
 
 use tallymon_log::exposition::{Line, Sample, parse};
 use tallymon_push::fetch;

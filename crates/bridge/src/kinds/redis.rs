@@ -78,7 +78,7 @@ const MEMORY: Group = Group {
         whole("used_memory_dataset", "Data Bytes", "Used memory without what the server needs itself."),
         whole("used_memory_overhead", "Overhead Bytes", "Memory for the server's own work."),
         whole("used_memory_lua", "Lua Bytes", "Memory of the engine of scripts."),
-        whole("maxmemory", "Limit Bytes", "The limit maxmemory; 0 is no limit."),
+        whole("maxmemory", "Limit Bytes", "The limit maxmemory; 0 means no limit."),
         gauge("mem_fragmentation_ratio", "Fragmentation Ratio", "Resident memory divided by used memory."),
         whole("mem_clients_normal", "Client Buffer Bytes", "Memory of the buffers of clients."),
         whole("mem_replication_backlog", "Replication Backlog Bytes", "Memory for replicas that come back."),

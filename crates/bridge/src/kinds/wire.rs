@@ -53,7 +53,7 @@ impl Address {
         }
         let (host, port) = match host.rsplit_once(':').filter(|(_, port)| !port.contains(']')) {
             Some((host, port)) => {
-                let port = port.parse().map_err(|_| format!("{port:?} is no port"))?;
+                let port = port.parse().map_err(|_| format!("{port:?} is not a port"))?;
                 (host, Some(port))
             }
             None => (host, None),

@@ -113,7 +113,7 @@ pub(crate) fn output(command: &mut Command) -> String {
     text(&output.stdout)
 }
 
-/// Why a bridge can not be added.
+/// Why a bridge cannot be added.
 pub(crate) fn refused(settings: Settings) -> String {
     let declared = Declared { name: "a".to_owned(), settings };
     Plan::new(&Place::new().roots, Scope::System, &declared, read_secret).unwrap_err()

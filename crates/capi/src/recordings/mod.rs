@@ -58,7 +58,7 @@ struct Recording {
     words: Option<Words>,
     query: Weak<Mutex<OpenQuery>>,
     query_handle: Handle,
-    /// The most bytes of the log, or records in a database; 0 is no limit.
+    /// The most bytes of the log, or records in a database; 0 means no limit.
     maximum: u64,
 }
 

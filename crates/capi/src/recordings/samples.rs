@@ -26,7 +26,7 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// Begins the first file. `maximum` is bytes, or records of a log set; 0 is no limit.
+    /// Begins the first file. `maximum` is bytes, or records of a log set; 0 means no limit.
     pub(super) fn create(target: &Target, maximum: u64) -> Result<Samples, LogError> {
         let limit = (maximum != 0).then_some(maximum);
         let is_set = target.set.is_some();

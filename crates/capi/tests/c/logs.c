@@ -18,7 +18,7 @@ static void path(char *to, const char *before, const char *folder, const char *f
     snprintf(to, 4096, "%s%s/%s", before, folder, file);
 }
 
-/* How many records a log has that can be read; -1 when it can not. */
+/* How many records a log has that can be read; -1 when it cannot. */
 static int records(const char *source) {
     PDH_TIME_INFO info;
     DWORD bytes = sizeof info, entries;

@@ -237,7 +237,7 @@ fn send_packets(push: &Push, address: &str, query: &mut Query) -> Result<(), Fai
 fn sample(query: &mut Query, requests: &mut Requests, sender: &Sender) -> Result<(), String> {
     let time = query.collect().map_err(|error| format!("no sample: {error}"))?;
     let request = requests.of_sample(query, time);
-    let request = request.map_err(|error| format!("a sample can not be written as a request: {error}"))?;
+    let request = request.map_err(|error| format!("a sample cannot be written as a request: {error}"))?;
     request.into_iter().for_each(|item| sender.put(item));
     Ok(())
 }

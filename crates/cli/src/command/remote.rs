@@ -135,7 +135,7 @@ fn read_code() -> Result<PairingCode, Failure> {
         line.extend_from_slice(&byte);
     }
     PairingCode::parse(&String::from_utf8_lossy(&line)).ok_or_else(|| {
-        let words = "this is no code; a code has 20 letters and digits, such as 0000-1111-2222-3333-4444, \
+        let words = "this is not a code; a code has 20 letters and digits, such as 0000-1111-2222-3333-4444, \
                      and 'tally remote pair' prints one on the other machine. No try was used";
         Failure::new(Kind::Usage, words)
     })
@@ -185,7 +185,7 @@ fn revoke(name: &str) -> Result<(), Failure> {
     }
     for peer in &gone {
         match &peer.server {
-            None => say(format_args!("{} can not read this machine any more: {}", peer.name, peer.key)),
+            None => say(format_args!("{} cannot read this machine any more: {}", peer.name, peer.key)),
             Some(address) => say(format_args!("{address} is forgotten: {}", peer.key)),
         }
     }

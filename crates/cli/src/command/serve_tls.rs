@@ -18,7 +18,7 @@ use crate::words::say;
 /// Answers until `stop` is set.
 pub(crate) fn run(common: &Common, listen: SocketAddr, stop: &Arc<AtomicBool>) -> Result<(), Failure> {
     let location = paths::location(common)?;
-    // A source that can not be opened is an error now, and not at the first peer.
+    // A source that cannot be opened is an error now, and not at the first peer.
     drop(tallymon::open(&location)?);
     let folder = KeyFolder::of_environment();
     let identity = folder.make_identity()?;

@@ -237,7 +237,7 @@ impl Sink for Lines {
         for column in columns {
             let local = column.live.as_ref().map_or(&column.path, |live| &live.local_path);
             let parsed = CounterPath::parse(local).ok().map(|parsed| parsed.path);
-            // A text of a log that is no path is the name of its own counter.
+            // A text of a log that is not a path is the name of its own counter.
             let (object, instance, counter) = match &parsed {
                 Some(path) => (
                     path.object.to_string(),

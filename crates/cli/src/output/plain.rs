@@ -32,7 +32,7 @@ impl<W: Write> Sink for PlainLines<W> {
             match &cell.value {
                 // A line end in a text would make two values of one.
                 Ok(Value::Text(text)) => self.lines.push_str(&visible(text)),
-                // Writing into a string can not fail.
+                // Writing into a string cannot fail.
                 value => TextStyle::Measured.write(&mut self.lines, value).unwrap_or_default(),
             }
             self.lines.push('\n');

@@ -51,7 +51,7 @@ impl<W: Write> Table<W> {
         let mut text = String::new();
         let Table { lines, values, .. } = self;
         values.clear();
-        // Writing into a string can not fail, here and below.
+        // Writing into a string cannot fail, here and below.
         if self.with_time {
             let time = add_minutes(row.time, row.local_minutes).system_time();
             let between = if self.rows > 0 { "\n" } else { "" };

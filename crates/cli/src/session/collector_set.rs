@@ -65,7 +65,7 @@ fn parse(text: &str, name: &str, folder: PathBuf) -> Result<Imported, String> {
     let number = |key: &str| match fields.get(key).map(|text| text.trim()) {
         None | Some("" | "0") => Ok(None),
         Some(text) => {
-            text.parse::<u64>().map(Some).map_err(|_| format!("{key}: {text:?} is no number of this kind"))
+            text.parse::<u64>().map(Some).map_err(|_| format!("{key}: {text:?} is not a number of this kind"))
         }
     };
     // Windows writes -1 for true.
@@ -93,7 +93,8 @@ fn parse(text: &str, name: &str, folder: PathBuf) -> Result<Imported, String> {
     if collectors == 0
         && let Some(text) = of_alerts.get("SampleInterval")
     {
-        let interval = text.trim().parse().map_err(|_| format!("SampleInterval: {text:?} is no number"))?;
+        let interval =
+            text.trim().parse().map_err(|_| format!("SampleInterval: {text:?} is not a number"))?;
         settings.interval = Duration::from_secs(interval);
     }
     settings.duration = seconds("Duration")?;

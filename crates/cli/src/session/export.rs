@@ -71,8 +71,7 @@ impl Export {
     /// that is away at the first one does not keep the session from starting, because the samples wait.
     pub(super) fn send(&mut self, query: &Query, time: FileTime) -> Result<(), String> {
         let request = self.requests.of_sample(query, time);
-        let request =
-            request.map_err(|error| format!("a sample can not be written as a request: {error}"))?;
+        let request = request.map_err(|error| format!("a sample cannot be written as a request: {error}"))?;
         let before = if self.has_begun { self.events() } else { Ok(()) };
         self.has_begun = true;
         request.into_iter().for_each(|item| self.sender.put(item));

@@ -102,7 +102,7 @@ fn add_counters(
     Ok(missing)
 }
 
-/// Names the counters of a session that are not here. It fails where the session can not begin without one.
+/// Names the counters of a session that are not here. It fails where the session cannot begin without one.
 pub(crate) fn say_missing(common: &Common, settings: &SessionSettings) -> Result<(), Failure> {
     query(common, settings).map(drop)
 }
@@ -154,7 +154,7 @@ fn say_later(query: &Query) {
     }
 }
 
-/// Fails where the counter of a limit does not exist, or the session that an alert starts, or where a webhook can not
+/// Fails where the counter of a limit does not exist, or the session that an alert starts, or where a webhook cannot
 /// be used.
 fn check_limits(common: &Common, settings: &SessionSettings) -> Result<(), Failure> {
     if settings.alerts.is_empty() {

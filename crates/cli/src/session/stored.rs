@@ -72,7 +72,7 @@ impl Sessions for StoredSessions {
         let names = self.store.names().map_err(|error| words(error.into()))?;
         let session = |name: String| match self.read(&name) {
             Ok(settings) => self.session(settings),
-            // A session that can not be read is listed with its error; the others are not affected.
+            // A session that cannot be read is listed with its error; the others are not affected.
             Err(error) => Session {
                 last_error: Some(error),
                 errors: 1,
@@ -101,7 +101,7 @@ impl Sessions for StoredSessions {
         let line = Arguments::try_parse_from(words_of).map_err(|error| first_line(&error.to_string()))?;
         let start = match line.command {
             Some(Command::Log(OnUse(Log { action: LogAction::Start(start) }))) => start,
-            _ => return Err("this is no session".to_owned()),
+            _ => return Err("this is not a session".to_owned()),
         };
         let settings = made(&self.common, &self.store, &start).map_err(words)?;
         let common = without_hosts(&self.common);

@@ -59,7 +59,7 @@ fn link_of(folder: &Path, program: &Program) -> PathBuf {
 
 fn own_file() -> Result<PathBuf, Failure> {
     std::env::current_exe().and_then(fs::canonicalize).map_err(|error| {
-        Failure::new(Kind::Other, format_args!("the path of this program can not be read: {error}"))
+        Failure::new(Kind::Other, format_args!("the path of this program cannot be read: {error}"))
     })
 }
 

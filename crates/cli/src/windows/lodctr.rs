@@ -117,7 +117,7 @@ pub(crate) fn lodctr(words: &[String]) -> Result<(), Failure> {
         [Word::Option('T', Some(service))] => {
             if writer_of(service)?.trust(service)? != Trust::Trusted {
                 note(format_args!(
-                    "lodctr: the library of {service} has no absolute path, so changes of the file can not be \
+                    "lodctr: the library of {service} has no absolute path, so changes of the file cannot be \
                      detected; it is not loaded in process"
                 ));
             }

@@ -80,7 +80,7 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
         }
         if output.exists() {
             if let Some(input) = inputs.iter().find(|input| is_same_file(input, output)) {
-                let words = format!("{}: a log can not be appended to itself", input.display());
+                let words = format!("{}: a log cannot be appended to itself", input.display());
                 return Err(Failure::new(Kind::Usage, words));
             }
             inputs.insert(0, output.to_path_buf());
@@ -139,7 +139,7 @@ fn options(words: &Words) -> Result<Options, Failure> {
 }
 
 fn every(text: &str) -> Result<NonZeroU32, String> {
-    text.parse().map_err(|_| format!("{text:?} is no number of records"))
+    text.parse().map_err(|_| format!("{text:?} is not a number of records"))
 }
 
 /// The paths of all columns, as `-q` lists them.

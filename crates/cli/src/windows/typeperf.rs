@@ -94,7 +94,7 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
     let every = words.parsed("si", interval)?.unwrap_or(INTERVAL);
     let number = |text: &str| match text.parse::<u64>() {
         Ok(number) if number > 0 => Ok(number),
-        _ => Err(format!("{text:?} is no number of samples")),
+        _ => Err(format!("{text:?} is not a number of samples")),
     };
     let most = words.parsed("sc", number)?;
     let mut invalid = Vec::new();

@@ -111,7 +111,7 @@ fn attack_the_disk_of_a_session_of_a_user() {
     let trial = Place::new();
     let mount = Command::new("mount").args(["-t", "tmpfs", "none"]).arg(&*trial.0).output();
     if !mount.is_ok_and(|output| output.status.success()) {
-        skip("a small file system can not be mounted here, so that no disk can be full");
+        skip("a small file system cannot be mounted here, so that no disk can be full");
         return;
     }
     assert!(Command::new("umount").arg(&*trial.0).status().unwrap().success());

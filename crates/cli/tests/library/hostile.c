@@ -45,7 +45,7 @@ enum attack {
     WRITES_FILES,     /* makes, moves and removes files in the user's home and in /etc */
     WRITES_BY_LINK,   /* the same through a link in /tmp, and by openat2 */
     CHANGES_MODE,     /* sets the mode of /etc, to the same */
-    CHANGES_TIMES,    /* sets the times of /etc, and an attribute, to what can not be */
+    CHANGES_TIMES,    /* sets the times of /etc, and an attribute, to what cannot be */
     CHANGES_OTHERS,   /* writes to, and sets the times of, a file of another user in /tmp */
     CHANGES_DEAD,     /* processes of its own change files of a file system that never answers */
     FILLS_DISK,       /* writes a byte beyond the longest file that it may have */

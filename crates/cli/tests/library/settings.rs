@@ -76,7 +76,7 @@ fn what_is_installed_in_process_is_trusted() {
     let (library, ini) = (library.to_str().unwrap(), ini.to_str().unwrap());
     ok(&place, &["provider", "remove", "MyPerf"]);
     let functions = ["--open", "Open", "--collect", "Collect", "--close", "Close", "--in-process"];
-    // What has no path can not be told from something else.
+    // What has no path cannot be told from something else.
     let nameless = [&["provider", "add", ini, "--library", "libMyPerf.so"][..], &functions].concat();
     assert_eq!(tally(&place, &nameless).0, 2);
     ok(

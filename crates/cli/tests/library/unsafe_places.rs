@@ -76,11 +76,10 @@ fn places_are_told_when_they_are_registered() {
     mode(&place.0, 0o700);
     let folder = place.0.display().to_string();
     let err = add(&[]);
-    let words =
-        format!("{shown} is loaded as this user, not as one of its own: others can not read {folder}");
+    let words = format!("{shown} is loaded as this user, not as one of its own: others cannot read {folder}");
     assert!(err.contains(&words), "{err}");
     let out = ok(&place, &["provider", "list"]);
-    assert!(out.contains(&format!("runs as the user who reads it: others can not read {folder}")), "{out}");
+    assert!(out.contains(&format!("runs as the user who reads it: others cannot read {folder}")), "{out}");
     let err = add(&["--as-caller"]);
     assert!(!err.contains("is loaded as this user"), "{err}");
 }

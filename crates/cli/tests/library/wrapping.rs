@@ -56,7 +56,7 @@ fn a_wrapper_adds_a_counter_to_another_object() {
     for query in ["2", "2 4", "Global"] {
         let snapshot = ask(&mut host, query);
         assert_eq!(value(&snapshot, counter), Some(RawValue::Number(4711)), "{query}");
-        // NT's counters are there as before; Processes is one that can not be 0.
+        // NT's counters are there as before; Processes is one that cannot be 0.
         assert_ne!(value(&snapshot, TitleIndex(248)), Some(RawValue::Number(0)));
         let (old, new) = (before.object(SYSTEM).unwrap(), snapshot.object(SYSTEM).unwrap());
         assert_eq!(old.counters().len().saturating_add(1), new.counters().len());

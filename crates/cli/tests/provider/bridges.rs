@@ -88,7 +88,7 @@ fn a_file_declares_several_bridges() {
     for (words, said) in [
         (&["provider", "add", "--metrics", "ftp://a/", "--name", "x"][..], "http://"),
         (&["provider", "add", "--metrics", "http://u:hidden@a/", "--name", "x"], "Authorization"),
-        (&["provider", "add", "--metrics", "http://127.0.0.1:1/", "--name", "../x"], "can not be the name"),
+        (&["provider", "add", "--metrics", "http://127.0.0.1:1/", "--name", "../x"], "cannot be the name"),
         (&["provider", "add", "--name", "x"], "--metrics"),
         (&["provider", "add", "--metrics", "redis://:hidden@a", "--name", "x"], "in a file"),
         (&["provider", "add", "--metrics", "http://a", "--kind", "mysql"], "postgresql"),

@@ -7,7 +7,7 @@ fn attack_every_sick_host_is_named_and_the_healthy_one_is_read() {
     let block = r"\005\000\000\000\201\001\000\000\000";
     let cases: &[(&str, String, &str)] = &[
         ("absent", "echo 'sh: 1: tally: not found' >&2; exit 127".into(), "there is no program 'tally'"),
-        ("unusable", "exit 126".into(), "can not be run"),
+        ("unusable", "exit 126".into(), "cannot be run"),
         ("denied", "echo 'ann@x: Permission denied (publickey).' >&2; exit 255".into(), "Permission denied"),
         ("older", "echo \"error: unexpected argument '--stdio' found\" >&2; exit 2".into(), "is refused"),
         ("noisy", format!("echo 'Welcome to noisy'; {}", good()), "found \"Welcome to noisy\\n"),

@@ -2,7 +2,7 @@
 //! PATH, which is a script for most tests, and the system's for one.
 #![forbid(unsafe_code)]
 #![cfg(unix)]
-// A test that can not go on fails, and this whole program is tests.
+// A test that cannot go on fails, and this whole program is tests.
 #![allow(clippy::unwrap_used)]
 
 mod day;

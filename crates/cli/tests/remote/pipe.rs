@@ -260,7 +260,7 @@ fn a_registry_that_starts_on_demand_is_waited_for() {
     has(&ran.out, &["\"value\":7"]);
 }
 
-/// Passes connections on to a server of SMB 2, and says when a file can not be opened, before the client
+/// Passes connections on to a server of SMB 2, and says when a file cannot be opened, before the client
 /// hears it.
 fn pass_on(port: u16, refused: impl Fn() + Send + 'static) -> u16 {
     /// The number of the command that opens a file.

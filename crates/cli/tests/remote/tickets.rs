@@ -211,7 +211,7 @@ fn calls_are_sealed_after_a_login_by_kerberos() {
     }
 }
 
-/// A file that others can read is refused, and a key of the kernel can not be one.
+/// A file that others can read is refused, and a key of the kernel cannot be one.
 #[test]
 fn a_file_of_credentials_with_programs_is_as_private_as_any() {
     let net = Net::new(&[]);

@@ -169,7 +169,7 @@ fn a_code_in_the_arguments_and_a_wrong_address_are_refused() {
     for (words, parts) in [
         (&["remote", "pair", "tls://web1", "0000-1111-2222-3333-4444"][..], &["seen by every user"][..]),
         (&["remote", "pair", "ssh://web1"], &["only addresses over TLS"]),
-        (&["remote", "pair", "web1"], &["is no address"]),
+        (&["remote", "pair", "web1"], &["is not an address"]),
         (&["remote", "pair", "tls://ann@web1"], &["no user logs in over TLS"]),
         (&["serve", "--tls", "--open"], &["--tls"]),
         (&["serve", "--tls", "--listen", "web1"], &["address in numbers"]),
@@ -183,7 +183,7 @@ fn a_code_in_the_arguments_and_a_wrong_address_are_refused() {
     assert_eq!(ran.code, Some(3), "{}", ran.err);
     let ran = prove(&net, "tls://127.0.0.1:1", "1234");
     assert_eq!(ran.code, Some(2), "{}", ran.err);
-    has(&ran.err, &["this is no code", "No try was used"]);
+    has(&ran.err, &["this is not a code", "No try was used"]);
 }
 
 #[test]

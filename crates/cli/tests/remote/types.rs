@@ -57,7 +57,7 @@ fn is_same(path: &str, here: &Json, there: &Json) -> bool {
     is_value_same && here["first"] == there["first"] && here["first"].is_string()
 }
 
-/// What Samba can not say is named by the command that writes its databases; everything else is the same by
+/// What Samba cannot say is named by the command that writes its databases; everything else is the same by
 /// each way, and ssh and TLS leave nothing out.
 #[test]
 fn every_counter_type_has_the_same_value_by_each_way() {

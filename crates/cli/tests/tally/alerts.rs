@@ -103,8 +103,8 @@ fn a_session_that_records_looks_at_limits_too() {
 fn wrong_alerts_are_refused_before_anything_starts() {
     let sessions = Sessions::new();
     for (options, code, words) in [
-        (&["--alert", r"\Memory\Available MBytes"][..], 2, "is no limit"),
-        (&["--alert", r"\Memory\Available MBytes > x", "--event"], 2, "is no limit"),
+        (&["--alert", r"\Memory\Available MBytes"][..], 2, "is not a limit"),
+        (&["--alert", r"\Memory\Available MBytes > x", "--event"], 2, "is not a limit"),
         (&["--alert", r"\Memory\Nonsense > 1", "--event"], 3, "Nonsense"),
         (&["--alert", r"\Memory\Available MBytes > 1"], 2, "something to do"),
         (&["-c", AVAILABLE, "--event"], 2, "needs a limit"),

@@ -113,7 +113,7 @@ fn own_rules_are_used_and_faults_named() {
             2,
             &["no rule has a parameter \"limits\"", "limit"][..],
         ),
-        (&["--set", "busy=high"], 2, &["--set \"busy=high\": \"high\" is no number"]),
+        (&["--set", "busy=high"], 2, &["--set \"busy=high\": \"high\" is not a number"]),
         (&["--set", "busy"], 2, &["write it as NAME=VALUE"]),
         (&["--only-rules"], 2, &["--rules"]),
         (&["--rules", "/nowhere.toml"], 7, &["/nowhere.toml"]),

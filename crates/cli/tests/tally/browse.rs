@@ -314,8 +314,8 @@ fn wrong_command_lines_name_what_was_probably_meant() {
         (&["prof", "smple"], "a similar subcommand exists: 'sample'"),
         (&["--lang"], "en, ko, ja, ru"),
         (&["get", "--lang"], "en, ko, ja, ru"),
-        (&["info", "-"], "a log can not be read from standard input"),
-        (&["stats", "-"], "a log can not be read from standard input"),
+        (&["info", "-"], "a log cannot be read from standard input"),
+        (&["stats", "-"], "a log cannot be read from standard input"),
         (&["mon", r"\Memory\*"], "the monitor needs a terminal"),
         (&["compat", "typeprf"], "choose one of typeperf, relog"),
     ] {

@@ -109,6 +109,6 @@ fn nothing_of_a_damaged_log_is_lost_silently() {
             found += u64::from(is_said);
         }
     }
-    // A flipped bit of a value can not be seen; a cut, and a flipped bit of a structure, can.
+    // A flipped bit of a value cannot be seen; a cut, and a flipped bit of a structure, can.
     assert!(found >= count / 4, "damage was found in {found} of {count} logs");
 }

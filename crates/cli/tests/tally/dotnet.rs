@@ -85,7 +85,7 @@ impl Profiled {
 
 impl Drop for Profiled {
     fn drop(&mut self) {
-        // A command whose input ends is left by its program; one that is gone already can not be ended.
+        // A command whose input ends is left by its program; one that is gone already cannot be ended.
         let _ = self.tally.kill();
         let _ = self.tally.wait();
     }

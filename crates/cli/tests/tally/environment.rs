@@ -91,7 +91,7 @@ fn within(prepare: &str, arguments: &str) -> Option<Ran> {
         clean(&unshare).args(["-m", "--", "sh", "-c", &script]).output()
     };
     if !run("--version").is_ok_and(|output| output.status.success()) {
-        skip("no right to a mount namespace, so /proc can not be hidden");
+        skip("no right to a mount namespace, so /proc cannot be hidden");
         return None;
     }
     Some(ran(run(arguments).unwrap()))

@@ -39,7 +39,7 @@ fn promtool_reads_every_counter_of_this_machine() {
     let mut check = check.spawn().unwrap();
     check.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let output = check.wait_with_output().unwrap();
-    // 0: nothing to say; 3: advice. Anything else: the text can not be read.
+    // 0: nothing to say; 3: advice. Anything else: the text cannot be read.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     let advice = [output.stdout, output.stderr].concat();
     let advice = String::from_utf8(advice).unwrap();

@@ -127,7 +127,7 @@ fn a_damaged_block_names_file_and_byte() {
     let empty = folder.write("empty.bin", b"");
     let text = folder.write(
         "text.bin",
-        b"This is no data block, but it is long enough to be taken for one by somebody careless.......",
+        b"This is not a data block, but it is long enough to be taken for one by somebody careless.......",
     );
     for file in [&cut, &empty, &text] {
         for arguments in [

@@ -54,7 +54,7 @@ fn folders_of_logs_become_a_lake() {
     has(&tally(&["stats", &lake]).data(), &["\\\\a\\", "\\\\b\\", "\\\\c\\"]);
     // What is not a lake is left alone.
     has(&tally(&["lake", "compact", &logs]).err, &["_delta_log"]);
-    has(&tally(&["relog", &lake, "-f", "lake", "-o", &logs]).err, &["is no table"]);
+    has(&tally(&["relog", &lake, "-f", "lake", "-o", &logs]).err, &["is not a table"]);
     has(&tally(&["relog", &lake, "-f", "lake", "-o", &lake]).err, &["which is read"]);
     has(&tally(&["relog", &lake, "-f", "lake"]).err, &["-o"]);
 }

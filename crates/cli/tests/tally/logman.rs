@@ -83,7 +83,7 @@ fn what_is_not_done_here_is_said() {
             2,
             "trace needs Windows: there are no trace sessions",
         ),
-        (&["create", "alert", "x", "-th", "a>x"], 2, "-th: \"a>x\" is no limit"),
+        (&["create", "alert", "x", "-th", "a>x"], 2, "-th: \"a>x\" is not a limit"),
         (&["create", "cfg", "x"], 2, "cfg needs Windows: the configuration"),
         (&["create", "api", "x"], 2, "api needs Windows: there are no trace sessions"),
         (&["query", "providers"], 2, "'tally provider list'"),

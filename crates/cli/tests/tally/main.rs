@@ -1,6 +1,6 @@
 //! The command `tally` as a user meets it: every test runs the binary that was built.
 #![forbid(unsafe_code)]
-// A test that can not go on fails, and this whole program is tests.
+// A test that cannot go on fails, and this whole program is tests.
 #![allow(clippy::unwrap_used)]
 
 mod alerts;

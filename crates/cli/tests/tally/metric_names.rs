@@ -99,7 +99,7 @@ fn node_exporter_has_the_same_series_with_the_same_numbers() {
         };
         let Some(key) = after.keys().find(is_same) else {
             assert!(after.keys().any(|(known, _)| known == name), "node_exporter has no {name}");
-            // It leaves out what it can not ask, such as file systems without a name.
+            // It leaves out what it cannot ask, such as file systems without a name.
             assert!(name.starts_with("node_filesystem"), "node_exporter has no {name}{labels:?}");
             continue;
         };

@@ -1,5 +1,5 @@
 """Checks an event stream against Microsoft's description of the format (NetTraceFormat_v4.md of PerfView), and prints
-what is in it as JSON. Written from the description alone, so that it and our reader can not share a mistake.
+what is in it as JSON. Written from the description alone, so that it and our reader cannot share a mistake.
 
 It wants more than a reader needs: sizes and ends of all objects, ids that were defined before they are used, times
 within those of their block, sequence numbers that never fall, and nothing behind the end."""

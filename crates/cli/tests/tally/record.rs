@@ -119,7 +119,7 @@ fn a_text_log_says_what_came_too_late() {
         some_records();
         // A name that no process of this machine has.
         let late = folder.file("latecomer");
-        // Not a copy: another test may fork while it is open for writing, and then it can not be run.
+        // Not a copy: another test may fork while it is open for writing, and then it cannot be run.
         std::os::unix::fs::symlink("/bin/sleep", &late).unwrap();
         let mut sleep = Command::new(&late).arg("600").spawn().unwrap();
         some_records();

@@ -255,7 +255,7 @@ fn attack_the_page_with_certificates_of_browsers() {
         "pages",
         "reach a page for browsers with a certificate without one, with a foreign, a revoked or a server's \
          one",
-        "the handshake of TLS fails; with a certificate, other sites still can not ask",
+        "the handshake of TLS fails; with a certificate, other sites still cannot ask",
     );
 }
 

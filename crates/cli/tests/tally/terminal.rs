@@ -304,7 +304,7 @@ fn a_log_and_properties_in_a_session() {
     terminal.wait("the title behind the dialog", |screen| screen.matches("Busy mornings").count() == 2);
     terminal.key("Escape");
     terminal.wait("no dialog", |screen| !screen.contains("Properties") && screen.contains("Busy mornings"));
-    // What is no log says so and changes nothing.
+    // What is not a log says so and changes nothing.
     terminal.types("O");
     terminal.types("/dev/null");
     terminal.key("Enter");

@@ -5,7 +5,7 @@
 //! tests skip: they register providers, which nobody wants on a machine that is used.
 #![forbid(unsafe_code)]
 #![cfg(windows)]
-// A test that can not go on fails, and this whole program is tests.
+// A test that cannot go on fails, and this whole program is tests.
 #![allow(clippy::unwrap_used)]
 
 mod libraries;
@@ -133,7 +133,7 @@ fn processes_are_listed_from_the_live_counters() {
     drop(provider);
 }
 
-/// A provider that can not be loaded costs nothing but itself, and the doctor names what is wrong with
+/// A provider that cannot be loaded costs nothing but itself, and the doctor names what is wrong with
 /// another.
 #[test]
 fn a_sick_provider_costs_its_neighbours_nothing() {

@@ -72,7 +72,7 @@ pub fn viewer_document(profile: &Profile, out: &mut dyn Write) -> io::Result<()>
     write_document(profile, MOST_EVENTS, out)
 }
 
-/// Escapes every `<`, so that a name in the profile can not end the script element: each `<` is inside of a
+/// Escapes every `<`, so that a name in the profile cannot end the script element: each `<` is inside of a
 /// JSON string.
 struct Harmless<'a>(&'a mut dyn Write);
 

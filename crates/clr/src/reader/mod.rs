@@ -382,7 +382,7 @@ impl std::error::Error for ReadError {}
 ///
 /// # Errors
 ///
-/// When the file can not be written or is not a profile file, or the names of the filter are longer than
+/// When the file cannot be written or is not a profile file, or the names of the filter are longer than
 /// 2,000 bytes.
 pub fn switch(path: &Path, on: bool, filter: &crate::settings::Filter) -> Result<(), ReadError> {
     use std::io::{Read, Seek, SeekFrom, Write};
@@ -417,7 +417,7 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// When the file can not be read or is not a profile file of this version.
+    /// When the file cannot be read or is not a profile file of this version.
     pub fn open(path: &Path) -> Result<Profile, ReadError> {
         let mut bytes = Vec::new();
         for _ in 0..3 {

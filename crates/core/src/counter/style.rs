@@ -106,7 +106,7 @@ mod tests {
 
     fn text(style: TextStyle, value: Result<Value, NoValue>) -> String {
         let mut text = String::new();
-        style.write(&mut text, &value).expect("writing to a String can not fail");
+        style.write(&mut text, &value).expect("writing to a String cannot fail");
         text
     }
 

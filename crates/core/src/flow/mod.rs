@@ -87,7 +87,7 @@ pub trait Source: Send {
     }
 }
 
-/// Why a source can not answer.
+/// Why a source cannot answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceError {
     /// The kind of failure. Tools derive their exit code from it.
@@ -104,7 +104,7 @@ pub enum SourceErrorKind {
     NotFound,
     /// More rights are needed.
     AccessDenied,
-    /// The source can not be reached, or did not answer in time.
+    /// The source cannot be reached, or did not answer in time.
     Unreachable,
     /// The answer is not a data block.
     BadData,

@@ -20,7 +20,7 @@ pub trait Sink {
     type Error;
 
     /// Describes the cells of the rows that follow. The producer calls it before the first row, and again
-    /// when columns change. A sink that can not change its columns returns an error then.
+    /// when columns change. A sink that cannot change its columns returns an error then.
     fn columns(&mut self, columns: &[Column]) -> Result<(), Self::Error>;
 
     /// Writes one row. It has one cell for each column.

@@ -85,7 +85,7 @@ pub enum NoValue {
     NoStartTime,
     /// The value in a log is infinite or not a number.
     NotFinite,
-    /// The host can not be reached.
+    /// The host cannot be reached.
     NoMachine,
     /// The object does not exist.
     NoObject,
@@ -231,7 +231,7 @@ impl fmt::Display for NoValue {
             NoValue::NoBase => "the base counter is missing",
             NoValue::NoStartTime => "the start time is not known",
             NoValue::NotFinite => "the value is infinite or not a number",
-            NoValue::NoMachine => "the host can not be reached",
+            NoValue::NoMachine => "the host cannot be reached",
             NoValue::NoObject => "no such object",
             NoValue::NoCounter => "no such counter",
             NoValue::NoInstance => "no such instance",

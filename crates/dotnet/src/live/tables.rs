@@ -182,14 +182,14 @@ const INTEROP: &[Row] = &[
         RATE,
         0,
         From::Always(0),
-        "Type libraries imported per second: always 0, because .NET can not import them.",
+        "Type libraries imported per second: always 0, because .NET cannot import them.",
     ),
     Row::new(
         "# of TLB exports / sec",
         RATE,
         0,
         From::Always(0),
-        "Type libraries exported per second: always 0, because .NET can not export them.",
+        "Type libraries exported per second: always 0, because .NET cannot export them.",
     ),
     Row::new("Process ID", COUNT, 0, From::Pid, "Id of the process."),
 ];

@@ -9,7 +9,7 @@
 //! both sessions end only after the first values of the meter.
 //!
 //! All readers of a program share its meters, and must have the same settings. A reader that finds others
-//! takes theirs. A session can not be changed: when somebody wants another meter, it ends, and one with all
+//! takes theirs. A session cannot be changed: when somebody wants another meter, it ends, and one with all
 //! begins.
 
 use std::collections::BTreeSet;

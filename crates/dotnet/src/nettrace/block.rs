@@ -65,7 +65,7 @@ impl<R: Read> Trace<R> {
 
     /// Counts events that are missing between two of the same thread.
     fn note_sequence(&mut self, header: &Header) {
-        // A program can not have more threads than this at a time.
+        // A program cannot have more threads than this at a time.
         if self.sequence.len() > 1 << 22 {
             self.sequence.clear();
         }

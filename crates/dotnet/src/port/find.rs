@@ -36,7 +36,7 @@ pub fn programs() -> Vec<Program> {
 ///
 /// # Errors
 ///
-/// There is none, or its socket can not be seen from here.
+/// There is none, or its socket cannot be seen from here.
 pub fn find(pid: u32) -> Result<Program, PortError> {
     programs().into_iter().find(|program| program.pid == pid).ok_or(PortError::NotFound { pid })
 }

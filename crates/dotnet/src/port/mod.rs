@@ -169,7 +169,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// The program can not be asked, does not answer in time, or is older than .NET 5.
+    /// The program cannot be asked, does not answer in time, or is older than .NET 5.
     pub fn info(&self, patience: Duration) -> Result<Info, PortError> {
         protocol::info(self, patience)
     }
@@ -178,7 +178,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// The program can not be asked, does not answer in time, or refuses.
+    /// The program cannot be asked, does not answer in time, or refuses.
     pub fn start(&self, session: &Session, patience: Duration) -> Result<Stream, PortError> {
         protocol::start(self, session, patience)
     }
@@ -251,7 +251,7 @@ impl EndStream {
     ///
     /// # Errors
     ///
-    /// The program can not be asked or does not answer in time.
+    /// The program cannot be asked or does not answer in time.
     pub fn end(mut self, patience: Duration) -> Result<(), PortError> {
         let deadline = Instant::now().checked_add(patience);
         let is_late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -288,7 +288,7 @@ impl FinishStream {
     ///
     /// # Errors
     ///
-    /// The program can not be asked or does not answer in time.
+    /// The program cannot be asked or does not answer in time.
     pub fn finish(&self, patience: Duration) -> Result<(), PortError> {
         protocol::stop(&self.program, self.id, patience)
     }

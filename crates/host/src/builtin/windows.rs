@@ -47,7 +47,7 @@ fn object_names() -> Vec<String> {
     let mut registry = WindowsSource::new();
     let mut objects = Vec::new();
     for costly in [false, true] {
-        // A registry that can not be read has no object that a program could be taken for.
+        // A registry that cannot be read has no object that a program could be taken for.
         if let Ok(definitions) = registry.definitions(costly) {
             objects.extend(definitions.objects().map(|object| object.header().name));
         }

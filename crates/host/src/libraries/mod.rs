@@ -445,7 +445,7 @@ impl Library {
             }
             Outcome::NoProcess(error) => {
                 let words = format!(
-                    "the program {} that loads libraries can not be started ({error}); install it beside \
+                    "the program {} that loads libraries cannot be started ({error}); install it beside \
                     tally or set \
                      TALLY_HOST",
                     self.client.settings().program.display()

@@ -85,7 +85,7 @@ fn isolation(service: &Service) -> Isolation {
     }
 }
 
-/// The environment of a library: its name and first indexes, for libraries that can not read the registry. A
+/// The environment of a library: its name and first indexes, for libraries that cannot read the registry. A
 /// library that is installed again gets other indexes, and is loaded again.
 fn environment(service: &Service) -> Vec<(String, String)> {
     let mut all = vec![(SERVICE.to_string(), service.name.clone())];

@@ -35,7 +35,7 @@ pub const SERVICE: &str = "TallymonPublished";
 ///
 /// # Errors
 ///
-/// The names of Windows' own objects, which no program may take, can not be read.
+/// The names of Windows' own objects, which no program may take, cannot be read.
 #[cfg(windows)]
 pub fn published() -> Result<Publishers, SourceError> {
     let mut publishers = crate::builtin::published()?;

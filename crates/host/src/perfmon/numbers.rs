@@ -33,7 +33,7 @@ impl Numbers {
     ///
     /// # Errors
     ///
-    /// The file or its symbol file can not be read, has a mistake, or is of another service.
+    /// The file or its symbol file cannot be read, has a mistake, or is of another service.
     pub fn read(ini: &Path) -> Result<Numbers, RegistryError> {
         match std::fs::metadata(ini) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Numbers::default()),

@@ -25,7 +25,7 @@ use tallymon_provider::{
     ProviderError, SourceStatus, TitleIndex, Titles, ValueState,
 };
 
-/// Indexes of installed services end below this one, so a publisher can not get the index of a service.
+/// Indexes of installed services end below this one, so a publisher cannot get the index of a service.
 const FIRST_INDEX: u32 = crate::registry::FIRST_INDEX_OUTSIDE;
 
 /// The most names that get indexes in this process, and the most bytes kept for them. Otherwise programs that

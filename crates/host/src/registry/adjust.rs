@@ -14,7 +14,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// There is no such service; it has no names, and an object is not one of NT's own; the registry can not
+    /// There is no such service; it has no names, and an object is not one of NT's own; the registry cannot
     /// be written.
     pub fn set_object_list(&self, service: &str, objects: &[TitleIndex]) -> Result<(), RegistryError> {
         self.change(|contents| {
@@ -31,19 +31,19 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// There is no such service; the registry can not be written.
+    /// There is no such service; the registry cannot be written.
     pub fn set_enabled(&self, service: &str, enabled: bool) -> Result<(), RegistryError> {
         let word = if enabled { "enable" } else { "disable" };
         self.change_service(service, word, |service| service.disabled = !enabled)
     }
 
     /// Marks the library of a service as trusted, as it is now; a later change of the file ends that. Returns
-    /// whether it is trusted: a library that is not a file, or has no absolute path, can not be identified
+    /// whether it is trusted: a library that is not a file, or has no absolute path, cannot be identified
     /// and stays unmarked.
     ///
     /// # Errors
     ///
-    /// There is no such service; the registry can not be written.
+    /// There is no such service; the registry cannot be written.
     pub fn trust(&self, service: &str) -> Result<Trust, RegistryError> {
         let mut trust = Trust::Unmarked;
         self.change_service(service, "trust", |service| {
@@ -58,7 +58,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// The number is not valid; there is no such service; the registry can not be written.
+    /// The number is not valid; there is no such service; the registry cannot be written.
     pub fn set(
         &self,
         service: &str,
@@ -74,7 +74,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// The number is not valid; the registry can not be written.
+    /// The number is not valid; the registry cannot be written.
     pub fn set_perflib(&self, setting: PerflibSetting, value: Option<u32>) -> Result<(), RegistryError> {
         check_setting(&setting.text(), value)?;
         self.change(|contents| {

@@ -17,7 +17,7 @@ const HEADER: &str = "# Tallymon registry backup, format 1";
 pub(crate) fn to_text(contents: &Contents) -> String {
     let mut text = format!("{HEADER}\n");
     for (name, file) in to_files(contents) {
-        // Writing into a String can not fail.
+        // Writing into a String cannot fail.
         let _ = write!(text, "[{name}]\n{file}");
     }
     text
@@ -39,11 +39,7 @@ pub(crate) fn from_text(scope: Scope, path: &Path, text: &str) -> Result<Content
             let name = name.strip_suffix(']').ok_or_else(|| Problem::at(path, number, "a ] needed"))?;
             let (first, file) = files.entry(name).or_insert_with(|| (number, String::new()));
             if *first != number {
-                return Err(Problem::at(
-                    path,
-                    number,
-                    format!("the file {name} stands in line {first} already"),
-                ));
+                return Err(Problem::at(path, number, format!("the file {name} is in line {first} already")));
             }
             open = Some(file);
         } else if let Some(file) = &mut open {

@@ -36,7 +36,7 @@ const CONTROL_Z: char = '\u{1a}';
 ///
 /// # Errors
 ///
-/// The file can not be read, or is not text.
+/// The file cannot be read, or is not text.
 pub fn read_text(path: &Path, code_page: Option<CodePage>) -> Result<String, RegistryError> {
     let bytes = read_limited(path).map_err(|error| RegistryError::io(path, "reading", &error))?;
     decode(path, &bytes, code_page)
@@ -80,7 +80,11 @@ fn wide(path: &Path, bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, P
     for decoded in char::decode_utf16(pairs.iter().map(|pair| unit(*pair))) {
         let letter = decoded.map_err(|error| {
             let half = error.unpaired_surrogate();
-            Problem::at(path, line, format!("no UTF-16: {half:#06x} is half of a pair, and stands alone"))
+            Problem::at(
+                path,
+                line,
+                format!("not UTF-16: {half:#06x} is half of a pair, and the other half is missing"),
+            )
         })?;
         if letter == '\n' {
             line = line.saturating_add(1);
@@ -88,7 +92,7 @@ fn wide(path: &Path, bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, P
         text.push(letter);
     }
     if !rest.is_empty() {
-        return Err(Problem::at(path, line, "no UTF-16: the last byte of the file is half of a unit"));
+        return Err(Problem::at(path, line, "not UTF-16: the last byte of the file is half of a unit"));
     }
     Ok(text)
 }
@@ -163,8 +167,8 @@ mod tests {
     #[test]
     fn invalid_text_is_refused_with_its_line() {
         for (bytes, page, words) in [
-            (&b"\xff\xfea\0\n\0\0\xd8b\0"[..], None, "f:2: no UTF-16: 0xd800 is half of a pair"),
-            (b"\xff\xfea\0\n\0b", None, "f:2: no UTF-16: the last byte"),
+            (&b"\xff\xfea\0\n\0\0\xd8b\0"[..], None, "f:2: not UTF-16: 0xd800 is half of a pair"),
+            (b"\xff\xfea\0\n\0b", None, "f:2: not UTF-16: the last byte"),
             (b"\xef\xbb\xbfa\n\n\xff", None, "f:3: the mark at its start says UTF-8"),
             (b"a\0b\0", None, "f:1: a zero byte"),
             (b"a\n\xc4", Some(949), "f:2: bytes that code page 949 does not have"),

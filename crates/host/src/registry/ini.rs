@@ -136,7 +136,7 @@ impl Ini {
     fn info(&mut self, key: &str, value: Option<&str>, number: usize) -> Result<(), String> {
         let set = |slot: &mut Option<(String, usize)>| match (&slot, value.filter(|value| !value.is_empty()))
         {
-            (Some((_, line)), _) => Err(format!("{key} stands in line {line} already")),
+            (Some((_, line)), _) => Err(format!("{key} is in line {line} already")),
             (None, Some(value)) => {
                 *slot = Some((value.to_string(), number));
                 Ok(())
@@ -280,7 +280,7 @@ C_009_NAME=Two  blanks\tand a tab   \r
             ("[info\n", "f.ini:1: a ] needed"),
             ("[info] x\n", "f.ini:1: nothing may stand behind"),
             ("[info]\ndrivername=\n", "f.ini:2: drivername needs a value"),
-            ("[info]\ndrivername=a\ndrivername=b\n", "f.ini:3: drivername stands in line 2 already"),
+            ("[info]\ndrivername=a\ndrivername=b\n", "f.ini:3: drivername is in line 2 already"),
             ("[languages]\nEnglish=009\n", "f.ini:2: a language of three hexadecimal digits"),
             ("[languages]\n000=Neutral\n", "f.ini:2: a language"),
             ("[objects]\nA=x\n", "f.ini:2: SYMBOL_009_NAME or"),

@@ -26,7 +26,7 @@ impl Installed {
     ///
     /// # Errors
     ///
-    /// A file of one of them is damaged or can not be read; the message names the file and the line.
+    /// A file of one of them is damaged or cannot be read; the message names the file and the line.
     pub fn read(roots: &Roots) -> Result<Installed, RegistryError> {
         let read = |scope| match roots.folder(scope) {
             Some(folder) => Store::new(scope, folder).read().map(|(_, contents)| contents),
@@ -35,7 +35,7 @@ impl Installed {
         Ok(Installed { system: read(Scope::System)?, user: read(Scope::User)? })
     }
 
-    /// Reads both registries, and reports the problems of one that can not be read.
+    /// Reads both registries, and reports the problems of one that cannot be read.
     pub fn read_what_is_whole(roots: &Roots) -> (Installed, Vec<RegistryError>) {
         let mut errors = Vec::new();
         let mut read = |scope| {
@@ -52,7 +52,7 @@ impl Installed {
         (Installed { system, user }, errors)
     }
 
-    /// The versions in use: as long as they stay the same, so do the contents. A version that can not be read
+    /// The versions in use: as long as they stay the same, so do the contents. A version that cannot be read
     /// counts as missing. Only a program that keeps libraries loaded needs this.
     #[cfg(target_os = "linux")]
     pub(crate) fn versions(roots: &Roots) -> [Option<u32>; 2] {

@@ -82,7 +82,7 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// The file can not be read, is not XML, or declares counter sets wrongly; all mistakes are reported with
+    /// The file cannot be read, is not XML, or declares counter sets wrongly; all mistakes are reported with
     /// their lines.
     pub fn read(path: &Path, binary: Option<&Path>) -> Result<Manifest, RegistryError> {
         let refused = |problems| RegistryError { kind: RegistryErrorKind::Refused, problems };

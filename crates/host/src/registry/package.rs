@@ -61,7 +61,7 @@ impl Package {
     ///
     /// # Errors
     ///
-    /// A file can not be read, or has a mistake that would damage the tables; all mistakes are reported.
+    /// A file cannot be read, or has a mistake that would damage the tables; all mistakes are reported.
     pub fn read(path: &Path, code_page: Option<CodePage>) -> Result<Package, RegistryError> {
         let refused = |problems| RegistryError { kind: RegistryErrorKind::Refused, problems };
         let bytes = read_limited(path).map_err(|error| RegistryError::io(path, "reading", &error))?;

@@ -18,7 +18,7 @@ use super::setting::ServiceSetting;
 ///
 /// # Errors
 ///
-/// The file can not be read, has a line that does not belong in a `.reg` file, or registers no service.
+/// The file cannot be read, has a line that does not belong in a `.reg` file, or registers no service.
 pub fn read_reg(path: &Path, code_page: Option<CodePage>) -> Result<Vec<Service>, RegistryError> {
     let refused = |problems| RegistryError { kind: RegistryErrorKind::Refused, problems };
     let bytes = read_limited(path).map_err(|error| RegistryError::io(path, "reading", &error))?;

@@ -25,7 +25,7 @@ impl Writer {
 }
 
 impl Package {
-    /// As [`Package::read`], with an event of why the names of a file can not be installed.
+    /// As [`Package::read`], with an event of why the names of a file cannot be installed.
     ///
     /// # Errors
     ///

@@ -144,7 +144,7 @@ pub(crate) fn folded(name: &str) -> String {
     name.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// Why a text can not be the name of a service; `None` when it can.
+/// Why a text cannot be the name of a service; `None` when it can.
 ///
 /// Windows does not allow slashes; the length keeps the name of the file that it is stored in below what file
 /// systems take.
@@ -155,7 +155,7 @@ pub(crate) fn wrong_name(name: &str) -> Option<String> {
     }
     if name.trim() != name || name.chars().any(|letter| letter.is_control() || matches!(letter, '/' | '\\')) {
         return Some(format!(
-            "{name:?} can not be the name of a service: slashes, control characters and blanks at the ends \
+            "{name:?} cannot be the name of a service: slashes, control characters and blanks at the ends \
             are not \
              allowed"
         ));

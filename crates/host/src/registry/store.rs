@@ -25,7 +25,7 @@ const CURRENT_NEXT: &str = "current.next";
 const NEXT: &str = "next";
 /// The folder that a version is taken apart in.
 const OLD: &str = "old";
-/// Writers wait for each other here, in a folder that others can not enter.
+/// Writers wait for each other here, in a folder that others cannot enter.
 const LOCK: &str = "registry.lock";
 /// How long a writer waits for another one. A change takes a fraction of a second.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -49,7 +49,7 @@ pub struct Version {
     pub number: u32,
     /// Whether it is the one in use.
     pub current: bool,
-    /// The change against the previous version; the error of a version that can not be read.
+    /// The change against the previous version; the error of a version that cannot be read.
     pub change: Result<String, RegistryError>,
 }
 
@@ -134,14 +134,14 @@ impl<'f> Store<'f> {
             };
             return Err(self.error(RegistryErrorKind::NotFound, words));
         }
-        // Do not return to a version that can not be read.
+        // Do not return to a version that cannot be read.
         self.read_version(target)?;
         self.switch(target)?;
         drop(lock);
         Ok((from, target))
     }
 
-    /// Returns to the newest readable version if the one in use can not be read. Returns the numbers of the
+    /// Returns to the newest readable version if the one in use cannot be read. Returns the numbers of the
     /// version that was left and of the one in its place; `None` when there was nothing to repair.
     pub(crate) fn repair(&self) -> Result<Option<(u32, u32)>, RegistryError> {
         let lock = self.lock()?;
@@ -243,7 +243,7 @@ impl<'f> Store<'f> {
         let version = self.root.join(version_name(number));
         self.files.rename(&next, &version).map_err(failed("renaming"))?;
         self.switch(number)?;
-        // Old versions do no harm: what can not be removed now is removed with the next change.
+        // Old versions do no harm: what cannot be removed now is removed with the next change.
         let _ = self.prune(number);
         Ok(number)
     }

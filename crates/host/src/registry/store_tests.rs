@@ -19,7 +19,7 @@ fn store_in(folder: &Path) -> Store<'static> {
 /// Files that stop working at some step, like those of a killed process. A step can also stop in the middle.
 ///
 /// Nothing is synchronised, which would take most of the time of a change: what a process has passed to the
-/// kernel survives its death, and a loss of power can not be tested here.
+/// kernel survives its death, and a loss of power cannot be tested here.
 struct Stopping {
     left: Cell<u32>,
     half: bool,

@@ -13,7 +13,7 @@ impl Writer {
     /// # Errors
     ///
     /// The language is English; a text belongs to no service; no text belongs to this registry; the registry
-    /// can not be written.
+    /// cannot be written.
     pub fn update_texts(&self, language: Language, texts: &Titles) -> Result<usize, RegistryError> {
         let names = texts.names().map(|(index, text)| (index.0, text.to_string()));
         let texts = names.chain(texts.helps().map(|(index, text)| (index.0, text.to_string()))).collect();
@@ -37,7 +37,7 @@ impl Writer {
     /// # Errors
     ///
     /// The service is not installed, or its English names differ from those in the file; the file has no
-    /// other language; the registry can not be written.
+    /// other language; the registry cannot be written.
     pub fn translate(&self, package: &Package) -> Result<Vec<Language>, RegistryError> {
         let refused =
             |words: String| RegistryError::of(RegistryErrorKind::Refused, Problem::of(&package.path, words));

@@ -24,7 +24,7 @@ pub enum Trust {
     Unmarked,
     /// It is the library that was marked.
     Trusted,
-    /// It has changed since, or can not be checked.
+    /// It has changed since, or cannot be checked.
     Changed,
     /// Others than root and this user can change it, whatever it contains now.
     Unsafe,

@@ -116,7 +116,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// A file of it is damaged or can not be read.
+    /// A file of it is damaged or cannot be read.
     pub fn contents(&self) -> Result<Contents, RegistryError> {
         self.store.read().map(|(_, contents)| contents)
     }
@@ -135,7 +135,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// A name is not valid for a service; the registry can not be written.
+    /// A name is not valid for a service; the registry cannot be written.
     pub fn register(&self, services: &[Service]) -> Result<(), RegistryError> {
         self.change(|contents| {
             for service in services {
@@ -152,7 +152,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// The service has names already; there are no more indexes; the registry can not be written.
+    /// The service has names already; there are no more indexes; the registry cannot be written.
     pub fn install(&self, package: &Package, registration: &Service) -> Result<TitleRange, RegistryError> {
         self.change(|contents| {
             register(contents, &Service { name: package.service.clone(), ..registration.clone() })?;
@@ -191,7 +191,7 @@ impl Writer {
     /// # Errors
     ///
     /// The service has no names; there is no room behind them, and other services have the indexes that
-    /// follow; the registry can not be written.
+    /// follow; the registry cannot be written.
     pub fn extend_names(&self, package: &Package) -> Result<TitleRange, RegistryError> {
         self.change(|contents| {
             let service = &package.service;
@@ -217,7 +217,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// The service is not registered or has no names; the registry can not be written.
+    /// The service is not registered or has no names; the registry cannot be written.
     pub fn remove_names(&self, service: &str) -> Result<TitleRange, RegistryError> {
         self.change(|contents| {
             let known = contents.service(service).ok_or_else(|| self.no_service(contents, service))?;
@@ -239,7 +239,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// There is no such service, or several; the registry can not be written.
+    /// There is no such service, or several; the registry cannot be written.
     pub fn remove(&self, service: &str) -> Result<Removed, RegistryError> {
         self.change(|contents| {
             let name = self.name_of(contents, service)?;
@@ -254,7 +254,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// One of them is installed already; there are no more indexes; the registry can not be written.
+    /// One of them is installed already; there are no more indexes; the registry cannot be written.
     pub fn install_manifest(&self, manifest: &Manifest) -> Result<Vec<TitleRange>, RegistryError> {
         self.change(|contents| {
             let names: Vec<&str> = manifest.providers.iter().map(ManifestPackage::name).collect();
@@ -276,7 +276,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// One of them is not installed; the registry can not be written.
+    /// One of them is not installed; the registry cannot be written.
     pub fn remove_manifest(&self, manifest: &Manifest) -> Result<Vec<Removed>, RegistryError> {
         self.change(|contents| {
             let mut removed = Vec::new();
@@ -297,7 +297,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// The version is not kept or damaged; the registry can not be written.
+    /// The version is not kept or damaged; the registry cannot be written.
     pub fn rollback(&self, to: Option<u32>) -> Result<(u32, u32), RegistryError> {
         self.store.rollback(to)
     }
@@ -307,7 +307,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// All versions are damaged; the registry can not be written.
+    /// All versions are damaged; the registry cannot be written.
     pub fn repair(&self) -> Result<Option<(u32, u32)>, RegistryError> {
         self.store.repair()
     }
@@ -316,7 +316,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// The folder can not be read.
+    /// The folder cannot be read.
     pub fn versions(&self) -> Result<Vec<Version>, RegistryError> {
         self.store.versions()
     }
@@ -325,7 +325,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// A file of the registry is damaged or can not be read.
+    /// A file of the registry is damaged or cannot be read.
     pub fn export(&self) -> Result<String, RegistryError> {
         Ok(backup::to_text(&self.contents()?))
     }
@@ -335,7 +335,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// The text is not such an export, or one of the registry of another scope; the registry can not be
+    /// The text is not such an export, or one of the registry of another scope; the registry cannot be
     /// written.
     pub fn restore(&self, path: &Path, text: &str) -> Result<usize, RegistryError> {
         let mut contents = backup::from_text(self.scope, path, text)

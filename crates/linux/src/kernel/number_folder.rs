@@ -35,7 +35,7 @@ impl NumberFolder {
     ///
     /// # Errors
     ///
-    /// It does not exist, is no directory, or can not be opened.
+    /// It does not exist, is no directory, or cannot be opened.
     pub(crate) fn open(path: &Path) -> Result<NumberFolder, ReadError> {
         NumberFolder::open_in(rustix::fs::CWD, path)
     }
@@ -58,7 +58,7 @@ impl NumberFolder {
     ///
     /// # Errors
     ///
-    /// The directory can not be listed; `numbers` then holds the entries before the error.
+    /// The directory cannot be listed; `numbers` then holds the entries before the error.
     pub(crate) fn list(&mut self, numbers: &mut Vec<u32>) -> Result<(), ReadError> {
         self.list_by_own(numbers).map(|_| ())
     }

@@ -83,7 +83,7 @@ impl ReusableFile {
     ///
     /// # Errors
     ///
-    /// It can not be opened: the process has exited, or access is denied.
+    /// It cannot be opened: the process has exited, or access is denied.
     pub(crate) fn pinned<Folder: AsFd>(folder: Folder, path: &Path) -> Result<ReusableFile, ReadError> {
         let file = rustix::fs::openat(folder, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
             .map_err(|errno| ReadError::new(path, Step::Open, errno))?;
@@ -108,7 +108,7 @@ impl ReusableFile {
     ///
     /// # Errors
     ///
-    /// The file can not be opened or read, also the second time, or has more than [`MAX_TEXT`] bytes. The
+    /// The file cannot be opened or read, also the second time, or has more than [`MAX_TEXT`] bytes. The
     /// next call tries again, except for a file from [`ReusableFile::pinned`].
     pub(crate) fn read<'b>(&mut self, buffer: &'b mut Buffer) -> Result<&'b [u8], ReadError> {
         let was_open = self.file.is_some();
@@ -279,10 +279,10 @@ impl fmt::Display for ReadError {
         };
         let path = self.path.display();
         if self.errno == Errno::FBIG {
-            return write!(f, "can not {step} {path}: at most {MAX_TEXT} bytes are read and there are more");
+            return write!(f, "cannot {step} {path}: at most {MAX_TEXT} bytes are read and there are more");
         }
         let reason = std::io::Error::from(self.errno);
-        write!(f, "can not {step} {path}: {reason}")
+        write!(f, "cannot {step} {path}: {reason}")
     }
 }
 
@@ -363,7 +363,7 @@ mod tests {
         let error = file.read(&mut buffer).unwrap_err();
         assert!(error.is_gone() && !error.is_denied());
         assert_eq!((error.step(), error.path()), (Step::Open, path.as_path()));
-        assert!(error.to_string().starts_with(&format!("can not open {}: No such file", path.display())));
+        assert!(error.to_string().starts_with(&format!("cannot open {}: No such file", path.display())));
         std::fs::write(&path, b"now").unwrap();
         assert_eq!(file.read(&mut buffer).unwrap(), b"now");
         // A directory can be opened but not read.

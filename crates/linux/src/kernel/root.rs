@@ -41,7 +41,7 @@ impl Root {
 
     /// The path of a file below `/proc`, for example `net/snmp`.
     ///
-    /// The path has to be relative: the leading `/` of an absolute one is dropped, so that it can not leave
+    /// The path has to be relative: the leading `/` of an absolute one is dropped, so that it cannot leave
     /// the directory.
     pub fn proc(&self, relative: &str) -> PathBuf {
         self.proc.join(relative.trim_start_matches('/'))

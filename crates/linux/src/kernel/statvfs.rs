@@ -228,7 +228,7 @@ impl Shared {
     }
 }
 
-/// Queries a mount in the caller's thread; only for mounts that can not hang.
+/// Queries a mount in the caller's thread; only for mounts that cannot hang.
 pub(crate) fn now_and_here(mount: &Path) -> Answer {
     statvfs(mount).map_or_else(Answer::Refused, Answer::Now)
 }

@@ -49,7 +49,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // Files that can not be removed stay in the temporary directory.
+        // Files that cannot be removed stay in the temporary directory.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

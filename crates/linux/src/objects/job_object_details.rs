@@ -150,7 +150,7 @@ mod tests {
         let process = details
             .instances()
             .find(|instance| named(instance, 784) == Ok(u64::from(child.id())))
-            .expect("the child is no row");
+            .expect("the child is not a row");
         let job = process.parent_instance().map(|job| job.name().to_string_lossy());
         assert_eq!(job, Some(format!("/{name}")));
         let numbers: Vec<_> = details.instances().map(|instance| named(&instance, 784)).collect();

@@ -67,7 +67,7 @@ mod tests {
         assert!(named(&instance(&snapshot, "2"), 900_412).is_err());
     }
 
-    /// Node 2 has no counts; those of node 3 can not be read, because a directory has their name.
+    /// Node 2 has no counts; those of node 3 cannot be read, because a directory has their name.
     #[test]
     fn a_sum_says_how_many_nodes_could_not_be_read() {
         let mut machine = Machine::new(&[

@@ -63,7 +63,7 @@ impl Object for PagingFile {
             size = size.saturating_add(area.size);
             used = used.saturating_add(area.used);
             let peak = self.peaks.entry(area.path.clone()).or_default();
-            // An area that was removed and came back smaller can not have been fuller than full.
+            // An area that was removed and came back smaller cannot have been fuller than full.
             *peak = (*peak).max(area.used).min(area.size);
             let mut values = object.instance(&area.path, None, None);
             values.set_fraction(At::PercentUsage.at(), area.used, area.size);
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(numbers(&mut machine, "/a"), [20, 100, 90, 100]);
         assert_eq!(numbers(&mut machine, "/b"), [70, 200, 70, 200]);
         assert_eq!(numbers(&mut machine, "_Total"), [90, 300, 100, 300], "not the sum of 90 and 70");
-        // One area is removed: its peak goes with it, and the total can not exceed the rest.
+        // One area is removed: its peak goes with it, and the total cannot exceed the rest.
         machine.write("proc/swaps", format!("{HEADER}/a file 80 0 -2\n").as_bytes());
         assert_eq!(names(&machine.read(700)), ["/a", "_Total"]);
         assert_eq!(numbers(&mut machine, "/a"), [0, 80, 80, 80]);

@@ -95,7 +95,7 @@ impl Object for PerformanceCounters {
     }
 }
 
-/// Why an event can not be counted.
+/// Why an event cannot be counted.
 fn absence(error: Errno) -> Absence {
     match error {
         Errno::ACCESS | Errno::PERM => Absence::AccessDenied,

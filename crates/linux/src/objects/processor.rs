@@ -357,7 +357,7 @@ impl IdleStates {
         IdleStates { files: files.collect() }
     }
 
-    /// Time in 100 ns units and entries of the three classes; `None` without any state, or when one can not
+    /// Time in 100 ns units and entries of the three classes; `None` without any state, or when one cannot
     /// be read.
     fn read(&mut self, buffer: &mut Buffer) -> Option<[(u64, u64); 3]> {
         let mut sums = [(0u64, 0u64); 3];

@@ -9,7 +9,7 @@ use super::object::Object;
 use super::spec::{Origin, object};
 use crate::sources::Sources;
 
-/// Sets all counters of an object from the kernel file, or returns why it can not be read.
+/// Sets all counters of an object from the kernel file, or returns why it cannot be read.
 pub(super) type Fill = fn(&mut Sources, &mut CounterBlockMut<'_>) -> Result<(), Absence>;
 
 /// A network protocol object, for the network namespace of this process.
@@ -133,7 +133,7 @@ mod tests {
         let closing = UdpSocket::bind("127.0.0.1:0").unwrap();
         let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
         let closed = closing.local_addr().unwrap();
-        // Closed only now, so that the sender can not have got its port.
+        // Closed only now, so that the sender cannot have got its port.
         drop(closing);
         let mut buffer = [0; 16];
         for _ in 0..DATAGRAMS {

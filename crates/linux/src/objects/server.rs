@@ -262,7 +262,7 @@ mod tests {
         for wanted in 1..=2 {
             while status() != (wanted, wanted) {
                 if start.elapsed() > Duration::from_secs(30) {
-                    return tallymon_testkit::skip("a server of Samba can not be used here");
+                    return tallymon_testkit::skip("a server of Samba cannot be used here");
                 }
                 let mut command = Command::new(&client);
                 command.arg("-s").arg(&configuration).args([

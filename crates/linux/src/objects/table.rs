@@ -369,7 +369,7 @@ mod tests {
         assert_eq!(names, ["a", "eth2", "eth10", "intel-rapl:0", "intel-rapl:0:0", "2", "10"]);
     }
 
-    /// A source that can not be parsed would silently give a value that is always absent.
+    /// A source that cannot be parsed would silently give a value that is always absent.
     #[test]
     fn every_source_expression_of_the_tables_parses() {
         let mut tables = 0;

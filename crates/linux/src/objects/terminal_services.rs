@@ -123,7 +123,7 @@ fn of_logind(sources: &mut Sources) -> Result<Count, Absence> {
 
 /// The user processes in the records of `utmp(5)`. All of them count as active: utmp has no other state.
 fn of_utmp(bytes: &[u8]) -> Count {
-    // USER_PROCESS in either byte order: types are at most 9, so they can not be confused.
+    // USER_PROCESS in either byte order: types are at most 9, so they cannot be confused.
     let is_user = |record: &&[u8]| record.starts_with(&[7, 0]) || record.starts_with(&[0, 7]);
     // Times have 4 or 8 bytes, depending on the machine's C library.
     let size = if bytes.len().is_multiple_of(384) { 384 } else { 400 };

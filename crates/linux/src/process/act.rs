@@ -15,7 +15,7 @@ pub(super) fn act(of: &LinuxProcesses, process: ProcessId, action: ProcessAction
     may_act(of, process)?;
     let pid = pid(process)?;
     let held = hold(pid).map_err(|error| message(process, error))?;
-    // From here on the id can not pass to another process.
+    // From here on the id cannot pass to another process.
     of.stat(process)?;
     let done = match action {
         ProcessAction::End => pidfd_send_signal(&held, Signal::TERM),

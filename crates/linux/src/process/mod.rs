@@ -122,13 +122,13 @@ impl LinuxProcesses {
 /// What a process is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// The name of its user, else the number; `None` where it can not be read.
+    /// The name of its user, else the number; `None` where it cannot be read.
     pub(crate) user: Option<String>,
     /// Its command line; the name of its program in brackets where it has none.
     pub(crate) command: String,
     /// Its service or container.
     pub(crate) unit: Option<String>,
-    /// The path of its control group; `None` where it can not be read.
+    /// The path of its control group; `None` where it cannot be read.
     pub(crate) group: Option<String>,
 }
 

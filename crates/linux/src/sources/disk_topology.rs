@@ -60,7 +60,7 @@ impl Disk {
     pub(crate) fn has_medium(&mut self, buffer: &mut Buffer) -> bool {
         match &mut self.size {
             None => true,
-            // If the size can not be read, the drive is just being removed.
+            // If the size cannot be read, the drive is just being removed.
             Some(size) => size.read(buffer).is_ok_and(|text| decimal(text.trim_ascii()) != Some(0)),
         }
     }

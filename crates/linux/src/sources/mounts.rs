@@ -20,7 +20,7 @@ pub(crate) struct FileSystem {
     /// Whether its space is its own: that of memory or of an overlay belongs to something else.
     pub(crate) owns_space: bool,
     /// Whether the kernel knows its space without I/O, and that of every directory on the way to it: such a
-    /// query can not hang and needs no thread of its own.
+    /// query cannot hang and needs no thread of its own.
     pub(crate) answers_at_once: bool,
 }
 

@@ -47,7 +47,7 @@ impl ProcessorCounts {
         (run == request && program.get().is_some()).then_some(at)
     }
 
-    /// Interrupts of the last run, continuing the counts of the file; `None` where the program can not read
+    /// Interrupts of the last run, continuing the counts of the file; `None` where the program cannot read
     /// them.
     pub(crate) fn interrupts(&mut self) -> Option<Interrupts> {
         let mut found = self.program.as_mut()?.get()?.interrupts()?;

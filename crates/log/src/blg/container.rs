@@ -172,7 +172,7 @@ pub(super) struct Container<R> {
     end: usize,
     /// The stated length of its events is wrong: they end where no event is found any more.
     end_unknown: bool,
-    /// Moves the input to a byte; `None` if it can not seek.
+    /// Moves the input to a byte; `None` if it cannot seek.
     seek: Option<SeekFn<R>>,
     /// The order of the buffers, if it is not simply that of the file.
     order: Option<Order>,
@@ -216,7 +216,7 @@ impl<R: Read> Container<R> {
         let header = match FileHeader::parse(buffer, size) {
             Ok(header) => Some(header),
             Err(error) => {
-                notes.damage(damage(error.at, format!("the header of the log can not be read: {error}")));
+                notes.damage(damage(error.at, format!("the header of the log cannot be read: {error}")));
                 None
             }
         };
@@ -315,7 +315,7 @@ impl<R: Read> Container<R> {
         }
     }
 
-    /// Whether the buffer in `data` has the number that comes next. In a stream that can not seek, a buffer
+    /// Whether the buffer in `data` has the number that comes next. In a stream that cannot seek, a buffer
     /// in the wrong place is noted, and is read there all the same.
     fn is_in_place(&mut self, notes: &mut Notes) -> bool {
         if !self.promise().numbered {

@@ -317,7 +317,7 @@ impl<R: Read> BlgReader<R> {
                 }
                 self.catalogue = Some(catalogue);
             }
-            Err(error) => self.damage(pending, error.at, format!("the catalogue can not be read: {error}")),
+            Err(error) => self.damage(pending, error.at, format!("the catalogue cannot be read: {error}")),
         }
     }
 

@@ -166,7 +166,7 @@ fn looks_like_entry(data: &[u8], at: usize) -> bool {
         && object.is_some_and(|object| object >= -1)
 }
 
-/// Reads a counter list. `fault` receives what can not be read; the entries before it are returned.
+/// Reads a counter list. `fault` receives what cannot be read; the entries before it are returned.
 pub fn parse_list(body: &[u8], fault: &mut dyn FnMut(Error)) -> Vec<Entry> {
     match (
         Bytes::little(body).u32(0, "counter list, version"),

@@ -48,7 +48,7 @@ impl<W: Write + Seek> BlgSink<W> {
         }
     }
 
-    /// The columns that a BLG can not hold, each with the reason: text that is not a counter path, and names
+    /// The columns that a BLG cannot hold, each with the reason: text that is not a counter path, and names
     /// that are longer than readers accept.
     pub fn left_out(&self) -> &[String] {
         &self.not_in_it
@@ -57,12 +57,12 @@ impl<W: Write + Seek> BlgSink<W> {
     /// Adds a column to the counter list.
     fn add(&mut self, list: &mut Vec<Entry>, last: &mut Option<Counter>, position: usize, column: &Column) {
         let Column { parts: Some(parts), counter_type, scale, time_base, .. } = column else {
-            self.not_in_it.push(format!("{:?} is not a counter path and can not be in a BLG", column.path));
+            self.not_in_it.push(format!("{:?} is not a counter path and cannot be in a BLG", column.path));
             return;
         };
         if is_too_long(parts) {
             let begin: String = column.path.chars().take(60).collect();
-            let words = format!("has a name of more than {LONGEST_NAME} characters and can not be in a BLG");
+            let words = format!("has a name of more than {LONGEST_NAME} characters and cannot be in a BLG");
             self.not_in_it.push(format!("{begin:?}... {words}"));
             return;
         }
@@ -143,7 +143,7 @@ impl<W: Write + Seek> Sink for BlgSink<W> {
 
     fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
         let State::New(out, mut options) = std::mem::replace(&mut self.state, State::Finished) else {
-            return Err(io::Error::other("the columns of a BLG can not change after its first record"));
+            return Err(io::Error::other("the columns of a BLG cannot change after its first record"));
         };
         let (mut list, mut last) = (Vec::new(), None);
         for (position, column) in columns.iter().enumerate() {

@@ -57,7 +57,7 @@ pub struct CsvReader<R> {
     /// Its position, and the line number of the header before it.
     place: Option<RecordPosition>,
     header_line: u64,
-    /// Moves the input to a byte; `None` if it can not seek.
+    /// Moves the input to a byte; `None` if it cannot seek.
     seek: Option<fn(&mut R, u64) -> io::Result<()>>,
 }
 
@@ -332,7 +332,7 @@ impl<R: BufRead> CsvReader<R> {
         let FirstText { shown, line, byte, record } = first;
         if let Some(column) = self.about.columns.get_mut(place) {
             column.counter_type = CounterType::PERF_DOUBLE_RAW;
-            let what = format!("{shown:?} is no number, and {} has numbers later", column.path);
+            let what = format!("{shown:?} is not a number, and {} has numbers later", column.path);
             self.about.notes.damage(Damage {
                 byte,
                 buffer: None,
@@ -343,7 +343,7 @@ impl<R: BufRead> CsvReader<R> {
         }
     }
 
-    /// Notes a field that is no number; `true` if it is the value of a text counter. Text counters are always
+    /// Notes a field that is not a number; `true` if it is the value of a text counter. Text counters are always
     /// quoted.
     fn text(&mut self, place: usize, field: &Field<'_>, line: &Line) -> bool {
         let shown: String = field.text.chars().take(40).collect();
@@ -356,7 +356,7 @@ impl<R: BufRead> CsvReader<R> {
         };
         let is_new = self.texts.is_new(place);
         if !field.quoted || !self.texts.text(place, &field.text, first) {
-            self.damage(line, field.at, format!("{shown:?} is no number"));
+            self.damage(line, field.at, format!("{shown:?} is not a number"));
             return false;
         }
         if let Some(column) = self.about.columns.get_mut(place).filter(|_| is_new) {

@@ -87,7 +87,7 @@ impl<W: Write> CsvWriter<W> {
         match &self.options.zone {
             _ if self.options.style == TextStyle::Console => {}
             Some(words) => first.push_str(words),
-            // Writing into a string can not fail.
+            // Writing into a string cannot fail.
             None => drop(write!(first, " ({})({})", self.options.zone_name, self.options.bias)),
         }
         self.quoted(&first);
@@ -124,7 +124,7 @@ impl<W: Write> CsvWriter<W> {
                 Ok(Value::Text(_)) => self.quoted(" "),
                 value => {
                     self.line.push('"');
-                    // Writing into a string can not fail.
+                    // Writing into a string cannot fail.
                     let _ = self.options.style.write(&mut self.line, value);
                     self.line.push('"');
                 }
@@ -195,7 +195,7 @@ impl<W: Write> Sink for CsvWriter<W> {
     /// A text log has one list of columns, in its first line. A second one is an error.
     fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
         if self.has_header {
-            return Err(io::Error::other("the columns of a text log can not change after its first line"));
+            return Err(io::Error::other("the columns of a text log cannot change after its first line"));
         }
         self.header(columns.iter().map(|column| &column.path))
     }

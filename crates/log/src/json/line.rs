@@ -56,7 +56,7 @@ impl Scalar {
         match self {
             Scalar::Text(text) => Ok(Some(text)),
             Scalar::Null => Ok(None),
-            _ => Err(E::custom(format!("{key:?} is no text"))),
+            _ => Err(E::custom(format!("{key:?} is not a text"))),
         }
     }
 

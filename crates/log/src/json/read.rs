@@ -37,7 +37,7 @@ pub(crate) struct JsonReader<R> {
     stale: HashSet<usize>,
     partial: HashMap<usize, PartialSum>,
     position: Option<RecordPosition>,
-    /// Moves the input to a byte; `None` if it can not seek.
+    /// Moves the input to a byte; `None` if it cannot seek.
     seek: Option<fn(&mut R, u64) -> io::Result<()>>,
 }
 
@@ -244,7 +244,7 @@ impl<R: BufRead> JsonReader<R> {
     }
 }
 
-/// Why a line is no row.
+/// Why a line is not a row.
 struct BadLine {
     /// Its byte.
     at: u64,

@@ -106,7 +106,7 @@ impl Store for BucketStore {
         Ok(match found.into_iter().find(|found| !found.key.starts_with(['_', '.'])) {
             None => Ok(()),
             Some(found) => {
-                Err(format!("the folder has {:?} in it, and is no table; name a new folder", found.key))
+                Err(format!("the folder has {:?} in it, and is not a table; name a new folder", found.key))
             }
         })
     }

@@ -38,7 +38,7 @@ fn native(path: &Path, options: &Options) -> Result<Option<NativeReader<BufReade
 ///
 /// # Errors
 ///
-/// The input can not be read, or the parts not be written.
+/// The input cannot be read, or the parts not be written.
 pub(super) fn copy(
     sink: &mut LakeSink,
     input: &WholeInput<'_>,

@@ -42,7 +42,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Those of the place where it is, and a table that can not be read, with the version and the line.
+    /// Those of the place where it is, and a table that cannot be read, with the version and the line.
     pub(super) fn open(root: &Path) -> Result<Table, LogError> {
         Table::open_in(store_at(root)?)
     }
@@ -50,7 +50,7 @@ impl Table {
     /// The same, of a place.
     pub(super) fn open_in(store: Arc<dyn Store>) -> Result<Table, LogError> {
         if !store.is_table().map_err(|error| LogError::from(error).in_file(store.shown()))? {
-            let words = "it is no lake: it has no folder _delta_log; 'tally relog -f lake' begins one";
+            let words = "it is not a lake: it has no folder _delta_log; 'tally relog -f lake' begins one";
             return Err(LogError::new(LogErrorKind::NotALog(words.to_owned())).in_file(store.shown()));
         }
         Table::of_store(store)

@@ -63,7 +63,7 @@ impl Store for Folder {
         for entry in fs::read_dir(&self.root)? {
             let name = entry?.file_name();
             if !name.to_string_lossy().starts_with(['_', '.']) {
-                let words = format!("the folder has {name:?} in it, and is no table; name a new folder");
+                let words = format!("the folder has {name:?} in it, and is not a table; name a new folder");
                 return Ok(Err(words));
             }
         }

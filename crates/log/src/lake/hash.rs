@@ -26,7 +26,7 @@ impl Hash {
 ///
 /// # Errors
 ///
-/// A log can not be read.
+/// A log cannot be read.
 pub(super) fn name_of(inputs: &[PathBuf], options: &Options) -> Result<String, LogError> {
     let mut hash = Hash(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
     for input in inputs {

@@ -36,7 +36,7 @@ pub struct Compacted {
     pub added: u64,
     /// Bytes of these.
     pub added_bytes: u64,
-    /// Parts that stay as they are, because they can not be read or another writer removed them, and why.
+    /// Parts that stay as they are, because they cannot be read or another writer removed them, and why.
     pub remarks: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ pub struct Vacuumed {
 ///
 /// # Errors
 ///
-/// The table can not be read or written. What was made before stays.
+/// The table cannot be read or written. What was made before stays.
 pub fn compact(root: &Path) -> Result<Compacted, LogError> {
     let mut table = Table::open(root)?;
     table.state.check_writable().map_err(|words| table.unusable(words))?;
@@ -97,7 +97,7 @@ fn merge(
     let root = table.root().to_path_buf();
     let mut merged = Merged::default();
     for part in parts {
-        // What can not be read whole stays where it is.
+        // What cannot be read whole stays where it is.
         if let Err(error) = rows_of(&*table.store, part, |rows| merged.add(rows)) {
             done.remarks.push(format!("day={day} {}: {error}", object.unwrap_or_default()));
             return Ok(());
@@ -212,7 +212,7 @@ impl Merged {
 ///
 /// # Errors
 ///
-/// The table can not be read, or a file not removed.
+/// The table cannot be read, or a file not removed.
 pub fn vacuum(root: &Path, now: SystemTime, age: Duration) -> Result<Vacuumed, LogError> {
     let table = Table::open(root)?;
     table.state.check_writable().map_err(|words| table.unusable(words))?;

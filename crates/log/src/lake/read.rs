@@ -86,7 +86,7 @@ impl LakeReader {
     ///
     /// # Errors
     ///
-    /// Those of the operating system, and a table that can not be read, with the version and the line.
+    /// Those of the operating system, and a table that cannot be read, with the version and the line.
     pub(crate) fn open(root: &Path, options: &ReadOptions) -> Result<LakeReader, LogError> {
         LakeReader::of_table(Table::open(root)?, options)
     }
@@ -180,7 +180,7 @@ impl LakeReader {
     ///
     /// # Errors
     ///
-    /// The part may be whole, and can not be had now.
+    /// The part may be whole, and cannot be had now.
     fn read_part(&mut self, below: &Path, size: u64, number: usize) -> Result<Option<Loaded>, LogError> {
         let opened = self.store.open(below, size).map_err(LogError::from).and_then(Groups::open);
         let mut groups = match opened {

@@ -83,7 +83,7 @@ pub(super) trait NewPart: Send {
 ///
 /// # Errors
 ///
-/// An address that can not be used, or that this program was not built for.
+/// An address that cannot be used, or that this program was not built for.
 pub(super) fn store_at(root: &Path) -> Result<Arc<dyn Store>, LogError> {
     if is_address(root) { bucket_at(root) } else { Ok(Arc::new(Folder::new(root))) }
 }
@@ -92,7 +92,7 @@ pub(super) fn store_at(root: &Path) -> Result<Arc<dyn Store>, LogError> {
 ///
 /// # Errors
 ///
-/// The server can not be asked, or the address can not be used.
+/// The server cannot be asked, or the address cannot be used.
 pub fn has_table(root: &Path) -> Result<bool, LogError> {
     store_at(root)?.is_table().map_err(|error| LogError::from(error).in_file(root))
 }

@@ -35,7 +35,7 @@ impl NameFile {
     ///
     /// # Errors
     ///
-    /// The file can not be read, has more than 64 MiB, or has no names.
+    /// The file cannot be read, has more than 64 MiB, or has no names.
     pub fn read(path: &Path, code_page: Option<&str>) -> Result<NameFile, LogError> {
         let in_file = |error: LogError| error.in_file(path);
         let file = open_regular(path).map_err(|error| in_file(error.into()))?;
@@ -127,7 +127,7 @@ impl NameFile {
 
     /// A line: a section, or an index and its text.
     fn line(&mut self, section: &mut Option<Language>, number: usize, line: Cow<'_, str>) {
-        // A NUL ends a text in every table of names, so a name can not have one.
+        // A NUL ends a text in every table of names, so a name cannot have one.
         let line = line.split('\0').next().unwrap_or_default();
         if let Some(name) = line.trim().strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
             *section = language_of(name);

@@ -41,7 +41,7 @@ impl BitWriter {
     }
 
     /// Adds a number that is usually small, in Elias' gamma code of the number plus 1: twice its bit count,
-    /// less one. `u64::MAX` can not be written.
+    /// less one. `u64::MAX` cannot be written.
     #[inline]
     pub(super) fn small(&mut self, number: u64) {
         let number = number.saturating_add(1);

@@ -162,7 +162,7 @@ impl<R: Read> NativeReader<R> {
     ///
     /// # Errors
     ///
-    /// The input can not be read.
+    /// The input cannot be read.
     pub(crate) fn chunk_rows(&mut self) -> Result<Option<Range<usize>>, LogError> {
         while self.row >= self.rows {
             if !self.next_chunk()? {

@@ -249,7 +249,7 @@ impl<R: Read> NativeReader<R> {
     }
 }
 
-/// The numbers of some columns in the body of a record; `None` if one of them is missing, damaged, or can not
+/// The numbers of some columns in the body of a record; `None` if one of them is missing, damaged, or cannot
 /// be of a part with so many records.
 fn chosen(
     body: &[u8],

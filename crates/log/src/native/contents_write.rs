@@ -115,7 +115,7 @@ impl<W: Output> NativeWriter<W> {
         Ok(at)
     }
 
-    /// Reads all values, and writes the numbers of each part but the first. `false` if they can not be read.
+    /// Reads all values, and writes the numbers of each part but the first. `false` if they cannot be read.
     fn write_statistics(
         &mut self,
         reader: &mut NativeReader<Reread>,

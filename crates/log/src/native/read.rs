@@ -26,7 +26,7 @@ use crate::reader::{
 };
 
 /// The number of columns that a log may have at the start, and more for each byte read: a log of a few bytes
-/// can not fill the memory with names.
+/// cannot fill the memory with names.
 const COLUMNS: (usize, u64) = (1 << 16, 16);
 
 /// Reads a native log.
@@ -59,7 +59,7 @@ pub struct NativeReader<R> {
     pub(super) unit_at: Option<u64>,
     /// Only times and columns of chunks are read.
     pub(super) scanning: bool,
-    /// Moves the input to a byte; `None` if it can not seek.
+    /// Moves the input to a byte; `None` if it cannot seek.
     pub(super) to_byte: Option<fn(&mut R, u64) -> std::io::Result<()>>,
     /// Moves the input to its end, and says where that is.
     pub(super) to_end: Option<fn(&mut R) -> std::io::Result<u64>>,
@@ -91,7 +91,7 @@ impl NativeReader<std::fs::File> {
     ///
     /// # Errors
     ///
-    /// The file can not be read, or it is not a log of this version.
+    /// The file cannot be read, or it is not a log of this version.
     pub fn open(path: &std::path::Path) -> Result<NativeReader<std::fs::File>, LogError> {
         let file = crate::file::log_file(path).map_err(|error| error.in_file(path))?;
         NativeReader::new(file).map_err(|error| error.in_file(path))
@@ -103,7 +103,7 @@ impl<R: Read> NativeReader<R> {
     ///
     /// # Errors
     ///
-    /// The input can not be read, or it is not a log of this version.
+    /// The input cannot be read, or it is not a log of this version.
     pub fn new(mut input: R) -> Result<NativeReader<R>, LogError> {
         let mut head = Vec::new();
         input.by_ref().take(index::HEAD_AND_LOG as u64).read_to_end(&mut head)?;
@@ -190,7 +190,7 @@ impl<R: Read> NativeReader<R> {
                         self.whole = false;
                         self.rows = 0;
                         let at = at.saturating_add(FRAME as u64).saturating_add(error.at as u64);
-                        self.damage(at, format!("the record is whole and can not be understood: {error}"));
+                        self.damage(at, format!("the record is whole and cannot be understood: {error}"));
                     }
                 },
             }
@@ -418,7 +418,7 @@ impl<R: Read + Seek> NativeReader<R> {
     ///
     /// # Errors
     ///
-    /// The input can not be read.
+    /// The input cannot be read.
     pub fn seek(&mut self, time: FileTime) -> Result<bool, LogError> {
         let length = self.frames.input().seek(SeekFrom::End(0))?;
         let known = match self.index.take() {
@@ -454,7 +454,7 @@ impl<R: Read + Seek> NativeReader<R> {
             if let Some(Found::Record { kind: kind::DEFINITION, .. }) = self.frames.next()?
                 && let Err(error) = self.record(kind::DEFINITION, *at)
             {
-                self.damage(*at, format!("the definition can not be understood: {error}"));
+                self.damage(*at, format!("the definition cannot be understood: {error}"));
             }
         }
         Ok(())

@@ -95,7 +95,7 @@ impl<W: Output> Sink for NativeSink<W> {
 
     fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
         if !self.instances.is_empty() {
-            return Err(io::Error::other("the columns of this log can not change after its first row"));
+            return Err(io::Error::other("the columns of this log cannot change after its first row"));
         }
         let mut objects: Vec<Object> = Vec::new();
         let mut by_name: HashMap<(String, String), usize> = HashMap::new();

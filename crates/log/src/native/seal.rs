@@ -15,7 +15,7 @@ use crate::reader::LogReader;
 ///
 /// # Errors
 ///
-/// The file can not be read, or no file can be written beside it.
+/// The file cannot be read, or no file can be written beside it.
 pub fn seal(path: &Path) -> Result<Notes, LogError> {
     let mut reader = NativeReader::open(path)?;
     let about = reader.about();

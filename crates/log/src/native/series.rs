@@ -140,7 +140,7 @@ fn encode_differences(
     *parameters = Parameters { rice: rice.parameter(), ..chosen };
 }
 
-/// Reads `rows` numbers that follow `start` into `values`; `None` if [`encode`] can not have written the
+/// Reads `rows` numbers that follow `start` into `values`; `None` if [`encode`] cannot have written the
 /// bits.
 pub(super) fn decode(
     bits: &mut BitReader<'_>,

@@ -34,7 +34,7 @@ impl RowCount {
         RowCount { last: Some(0), ..RowCount::default() }
     }
 
-    /// Notes rows that can not be read because they build on what is damaged.
+    /// Notes rows that cannot be read because they build on what is damaged.
     pub(super) fn left_out(&mut self, head: ChunkHead) {
         let (count, _, _) = self.left_out;
         let number = head.number.map(|number| number.saturating_add(head.rows as u64).saturating_sub(1));

@@ -98,7 +98,7 @@ impl NativeWriter<File> {
     ///
     /// # Errors
     ///
-    /// The file can not be read or written, or it is not a log of this version.
+    /// The file cannot be read or written, or it is not a log of this version.
     pub fn append_to(path: &Path, options: WriteOptions) -> Result<NativeWriter<File>, crate::LogError> {
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let file = file.map_err(|error| crate::LogError::from(error).in_file(path))?;

@@ -118,7 +118,7 @@ impl NewFile {
     ///
     /// # Errors
     ///
-    /// The file can not be synced or renamed, or another one of that name appeared meanwhile and must not be
+    /// The file cannot be synced or renamed, or another one of that name appeared meanwhile and must not be
     /// replaced. What was written is removed.
     pub fn keep(self) -> io::Result<()> {
         if self.is_file() {
@@ -173,7 +173,7 @@ pub fn write_file(path: &Path, overwrite: Overwrite, bytes: &[u8]) -> io::Result
 pub fn remove_unfinished() {
     let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
     for part in unfinished.drain(..) {
-        // One that can not be removed shows by its name.
+        // One that cannot be removed shows by its name.
         let _ = fs::remove_file(part);
     }
 }

@@ -10,7 +10,7 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     same_file::is_same_file(one, other).unwrap_or(false)
 }
 
-/// Whether a name leads to an open file; also when that can not be known.
+/// Whether a name leads to an open file; also when that cannot be known.
 pub fn is_at(file: &File, path: &Path) -> bool {
     let Ok(own) = file.try_clone().and_then(same_file::Handle::from_file) else { return true };
     match same_file::Handle::from_path(path) {
@@ -44,7 +44,7 @@ pub(super) const fn take_over(_file: &File, _old: &Metadata) -> io::Result<()> {
 /// How long a file may be in use before that is an error.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Renames a file, in place of one that may be there. One that another program has open can not be replaced,
+/// Renames a file, in place of one that may be there. One that another program has open cannot be replaced,
 /// as while a scanner of viruses or an index looks at it: then it is tried again for a while.
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     let start = Instant::now();

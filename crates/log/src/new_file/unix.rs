@@ -16,7 +16,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// Whether a name leads to an open file; also when that can not be known.
+/// Whether a name leads to an open file; also when that cannot be known.
 pub fn is_at(file: &File, path: &Path) -> bool {
     let Ok(own) = file.metadata() else { return true };
     fs::metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == (own.dev(), own.ino()))

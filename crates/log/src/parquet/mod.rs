@@ -2,7 +2,7 @@
 //!
 //! Such a table has room for new instances at any time, and its columns of names cost nearly nothing, because
 //! a row group is sorted by counter and names are stored once. An instance that does not exist at a time has
-//! no row; a value that can not be computed is NULL, and `missing` has the reason.
+//! no row; a value that cannot be computed is NULL, and `missing` has the reason.
 //!
 //! | column | type | is |
 //! |---|---|---|

@@ -127,7 +127,7 @@ pub struct InputReport {
 ///
 /// # Errors
 ///
-/// An input can not be read, the output can not be written or is an input, no requested counter is in the
+/// An input cannot be read, the output cannot be written or is an input, no requested counter is in the
 /// inputs, or the requested range has no records. Nothing is written then.
 pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Report, LogError> {
     if options.overwrite != Overwrite::Continue
@@ -144,7 +144,7 @@ pub fn relog(inputs: &[PathBuf], output: &Path, options: &Options) -> Result<Rep
         let words = "only lakes are written into object storage; add -f lake";
         return Err(LogError::new(LogErrorKind::Request(words.to_owned())).in_file(output));
     }
-    // An output that can not be written is an error before anything is read.
+    // An output that cannot be written is an error before anything is read.
     let begun = NewFile::create(output, options.overwrite).map_err(LogError::from);
     let begun = begun.and_then(|new| if new.is_file() { Ok(new) } else { streamed(options.format, new) });
     let new = begun.map_err(|error| error.in_file(output))?;
@@ -192,7 +192,7 @@ fn write(plan: &mut Plan, new: &NewFile, output: &Path, options: &Options) -> Re
     }
 }
 
-/// Why a format can not be written into a stream, if it can not.
+/// Why a format cannot be written into a stream, if it cannot.
 const fn needs_file(format: Format) -> Option<&'static str> {
     match format {
         Format::Blg => Some("a BLG can be written to a file only: its header is completed at the end"),
@@ -214,7 +214,7 @@ const fn needs_file(format: Format) -> Option<&'static str> {
 ///
 /// # Errors
 ///
-/// As [`relog()`]. A BLG can not be written into a stream, because its header is known only at the end, nor
+/// As [`relog()`]. A BLG cannot be written into a stream, because its header is known only at the end, nor
 /// can a native log.
 pub fn relog_to<W: Write>(inputs: &[PathBuf], out: W, options: &Options) -> Result<Report, LogError> {
     if let Some(words) = needs_file(options.format) {
@@ -234,7 +234,7 @@ pub fn relog_to<W: Write>(inputs: &[PathBuf], out: W, options: &Options) -> Resu
 ///
 /// # Errors
 ///
-/// An input can not be read, the sink fails, no requested counter is in the inputs, or the requested range has
+/// An input cannot be read, the sink fails, no requested counter is in the inputs, or the requested range has
 /// no records.
 pub fn relog_into<S: Sink>(inputs: &[PathBuf], sink: &mut S, options: &Options) -> Result<Report, LogError>
 where
@@ -245,7 +245,7 @@ where
     Ok(plan.report)
 }
 
-/// Why a format can not be written.
+/// Why a format cannot be written.
 fn not_written(format: Format) -> LogError {
     let FormatInfo { description, writes, .. } = format.info();
     LogError::new(LogErrorKind::Request(match (format, writes) {

@@ -457,7 +457,7 @@ impl LogReader for SqliteReader {
             }
             let Some(time) = time else {
                 if !samples.is_empty() {
-                    self.about.notes.remark(format!("record {number} is left out: its time can not be read"));
+                    self.about.notes.remark(format!("record {number} is left out: its time cannot be read"));
                 }
                 continue;
             };

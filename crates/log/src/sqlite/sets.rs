@@ -52,7 +52,7 @@ const SAME_COUNTER: &str = "ours.MachineName IS theirs.MachineName AND ours.Obje
 ///
 /// # Errors
 ///
-/// The file can not be read, or is not a database of logs.
+/// The file cannot be read, or is not a database of logs.
 pub fn log_sets(database: &Path) -> Result<Vec<LogSet>, LogError> {
     let read = || -> rusqlite::Result<Vec<LogSet>> {
         let opened = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -72,7 +72,7 @@ pub fn log_sets(database: &Path) -> Result<Vec<LogSet>, LogError> {
 ///
 /// # Errors
 ///
-/// The file can not be read, or is no database.
+/// The file cannot be read, or is no database.
 pub fn has_tables(database: &Path) -> Result<bool, LogError> {
     let read = || -> rusqlite::Result<bool> {
         let opened = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -94,7 +94,7 @@ pub fn has_tables(database: &Path) -> Result<bool, LogError> {
 ///
 /// # Errors
 ///
-/// The file can not be written, or is no database.
+/// The file cannot be written, or is no database.
 pub fn create_tables(database: &Path) -> Result<(), LogError> {
     let create = || Connection::open(database)?.execute_batch(SCHEMA);
     create().map_err(|error| failed("making the tables of logs", &error).in_file(database))
@@ -104,7 +104,7 @@ pub fn create_tables(database: &Path) -> Result<(), LogError> {
 ///
 /// # Errors
 ///
-/// The database can not be written.
+/// The database cannot be written.
 pub fn set_run_id(database: &Path, guid: &str, run_id: i32) -> Result<bool, LogError> {
     let update = || {
         let opened = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -122,7 +122,7 @@ pub fn set_run_id(database: &Path, guid: &str, run_id: i32) -> Result<bool, LogE
 ///
 /// # Errors
 ///
-/// A file can not be read or written, or `from` has no log set. The database does not change then.
+/// A file cannot be read or written, or `from` has no log set. The database does not change then.
 pub fn add_log_set(database: &Path, from: &Path, set: &LogSet, append: bool) -> Result<(), LogError> {
     of_file(from)?;
     create_tables(database)?;

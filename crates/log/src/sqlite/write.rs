@@ -154,7 +154,7 @@ impl Sink for SqliteSink {
 
     fn columns(&mut self, columns: &[Column]) -> io::Result<()> {
         if std::mem::replace(&mut self.has_columns, true) {
-            return Err(io::Error::other("the counters of a log set can not change after its first record"));
+            return Err(io::Error::other("the counters of a log set cannot change after its first record"));
         }
         let database = self.database()?;
         let sql = "INSERT INTO CounterDetails VALUES (?,?,?,?,?,?,?,?,NULL,NULL,?,?)";

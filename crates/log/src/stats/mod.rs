@@ -111,7 +111,7 @@ impl Summary {
 ///
 /// # Errors
 ///
-/// A log can not be read, no requested counter is in any log, or the requested range has no records.
+/// A log cannot be read, no requested counter is in any log, or the requested range has no records.
 pub fn stats(paths: &[PathBuf], selection: &Selection, options: &ReadOptions) -> Result<Stats, LogError> {
     let range = selection.range_of(paths, options)?;
     let stats = gather(paths, selection, range, options)?;

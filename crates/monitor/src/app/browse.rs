@@ -27,7 +27,7 @@ const PACE: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 ///
-/// There is no terminal, or the names of the source can not be read. The terminal is restored before this
+/// There is no terminal, or the names of the source cannot be read. The terminal is restored before this
 /// returns.
 pub fn browse(
     query: Query,

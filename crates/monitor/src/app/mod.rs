@@ -54,7 +54,7 @@ pub struct App {
 }
 
 impl App {
-    /// A monitor over a query without paths; paths of the options that can not be used are shown with the
+    /// A monitor over a query without paths; paths of the options that cannot be used are shown with the
     /// reason.
     pub fn new(query: Query, options: Options) -> App {
         let mut app = App {

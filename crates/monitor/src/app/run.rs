@@ -27,7 +27,7 @@ const READS: Duration = Duration::from_millis(5);
 ///
 /// # Errors
 ///
-/// The terminal can not be used. It is restored before this returns, and before the message of a panic.
+/// The terminal cannot be used. It is restored before this returns, and before the message of a panic.
 pub fn run(query: Query, options: Options) -> io::Result<()> {
     let stop = options.stop.clone();
     let mut app = App::new(query, options);

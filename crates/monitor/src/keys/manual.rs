@@ -40,7 +40,7 @@ this page again.
 "
     .to_string();
     for (contexts, title) in SECTIONS {
-        // Writing into a text can not fail.
+        // Writing into a text cannot fail.
         let _ = write!(
             text,
             "\n## {}\n\n| | English | 한국어 | 日本語 | Русский |\n|---|---|---|---|---|\n",

@@ -18,7 +18,7 @@ const MOST_HOSTS: usize = 8;
 ///
 /// # Errors
 ///
-/// The names of the counters can not be read.
+/// The names of the counters cannot be read.
 pub fn usual_of_log(log: &Log, locale: Locale, paths: &[&str]) -> Result<Vec<String>, SourceError> {
     let mut all = Vec::new();
     for host in hosts_of(log) {
@@ -33,7 +33,7 @@ pub fn usual_of_log(log: &Log, locale: Locale, paths: &[&str]) -> Result<Vec<Str
 ///
 /// # Errors
 ///
-/// The names of the counters can not be read.
+/// The names of the counters cannot be read.
 pub fn meant_of_log(log: &Log, locale: Locale, paths: &[String]) -> Result<Vec<String>, SourceError> {
     let mut all = Vec::new();
     for path in paths {

@@ -14,7 +14,7 @@ impl OtherHost {
     ///
     /// # Errors
     ///
-    /// The names of the counters can not be read.
+    /// The names of the counters cannot be read.
     pub(crate) fn of(log: &Log, locale: Locale) -> Result<Vec<OtherHost>, SourceError> {
         let others = log.summary().hosts.iter().filter_map(|host| log.of_host(host));
         others

@@ -19,7 +19,7 @@ const BAR: usize = 20;
 pub(crate) enum Opened {
     Log(Log),
     Settings(Box<Settings>),
-    /// Why it can not be opened.
+    /// Why it cannot be opened.
     Failed(String),
 }
 

@@ -100,7 +100,7 @@ impl LogTimes {
     ///
     /// # Errors
     ///
-    /// The log can not be read.
+    /// The log cannot be read.
     pub fn read(&self, log: &Log, is_wanted: impl Fn() -> bool) -> Result<CollectTimes, SourceError> {
         let mut found = CollectTimes::default();
         if self.columns.is_empty() {

@@ -51,7 +51,7 @@ pub struct Monitor {
     pub alerts: Alerts,
     /// The ticked instances: while there are any, only their series are shown.
     pub ticks: Ticks,
-    /// Paths that can not be used, with the reason.
+    /// Paths that cannot be used, with the reason.
     pub(super) failed: Vec<PathError>,
     pub(super) times: VecDeque<FileTime>,
     /// Number of the row that comes next.
@@ -106,7 +106,7 @@ impl Monitor {
         self.budget = budget;
     }
 
-    /// Shows a path that can not be used, with the reason, once.
+    /// Shows a path that cannot be used, with the reason, once.
     pub fn fail(&mut self, error: PathError) {
         if !self.failed.iter().any(|known| known.path == error.path) {
             self.failed.push(error);
@@ -123,7 +123,7 @@ impl Monitor {
         &self.series
     }
 
-    /// Paths that can not be used.
+    /// Paths that cannot be used.
     pub fn failed(&self) -> &[PathError] {
         &self.failed
     }

@@ -74,7 +74,7 @@ impl Page<'_> {
         TOP + HEIGHT * (1.0 - self.monitor.picture.axis.share(scaled).clamp(0.0, 1.0))
     }
 
-    /// Lines and numbers of both axes. Writing to a string can not fail, here and below.
+    /// Lines and numbers of both axes. Writing to a string cannot fail, here and below.
     fn axes(&self, text: &mut String) {
         let (picture, left) = (&self.monitor.picture, self.left());
         for quarter in 0..=4u8 {

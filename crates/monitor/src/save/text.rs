@@ -32,7 +32,7 @@ pub(super) fn alerts(
 ///
 /// # Errors
 ///
-/// `out` can not be written.
+/// `out` cannot be written.
 pub fn csv(
     monitor: &Monitor,
     rows: Range<u64>,

@@ -55,7 +55,7 @@ impl AlertScreen {
     /// Shows the chosen crossing in the chart, with its counter chosen.
     fn show_in_chart(&self, workspace: &mut Workspace) -> Action {
         let Some(crossing) = &self.chosen else { return Action::Done };
-        // A view without a time axis can not show it.
+        // A view without a time axis cannot show it.
         if matches!(workspace.view, View::Bars | View::Report | View::Table) {
             workspace.view = View::Graph;
         }

@@ -271,7 +271,7 @@ impl Providers {
     ///
     /// # Errors
     ///
-    /// The log can not be read.
+    /// The log cannot be read.
     pub(crate) fn open(workspace: &mut Workspace, of_chosen: bool) -> Result<Providers, SourceError> {
         let host = workspace.chosen_host();
         let name = workspace.hosts().into_iter().nth(host).unwrap_or_default();
@@ -377,7 +377,7 @@ impl Screen for Providers {
             return false;
         };
         self.reading = None;
-        // A log that can not be read says so when it is shown at another time.
+        // A log that cannot be read says so when it is shown at another time.
         self.times = answer.ok().and_then(Result::ok).unwrap_or_default();
         self.times.fill(&mut self.providers);
         true

@@ -67,7 +67,7 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// The file can not be read or is longer than [`LONGEST`], or an error of [`Settings::parse`]; the
+    /// The file cannot be read or is longer than [`LONGEST`], or an error of [`Settings::parse`]; the
     /// message names the file.
     pub fn open(path: &Path) -> Result<Settings, String> {
         let named = |error: &dyn fmt::Display| format!("{}: {error}", path.display());

@@ -36,7 +36,7 @@ impl Pages {
     ///
     /// # Errors
     ///
-    /// There is no terminal, or signals can not be caught.
+    /// There is no terminal, or signals cannot be caught.
     pub fn open() -> io::Result<Pages> {
         Ok(Pages { jobs: JobControl::watch()?, screen: FullScreen::open_without_mouse()? })
     }
@@ -54,7 +54,7 @@ impl Pages {
     ///
     /// # Errors
     ///
-    /// The terminal can not be written to.
+    /// The terminal cannot be written to.
     pub fn show(&mut self, lines: &[String]) -> io::Result<()> {
         self.screen.show(|frame| {
             let area = frame.area();
@@ -70,7 +70,7 @@ impl Pages {
     ///
     /// # Errors
     ///
-    /// The terminal can not be read or taken over again.
+    /// The terminal cannot be read or taken over again.
     pub fn wait(&mut self, until: Instant, is_stopped: impl Fn() -> bool) -> io::Result<Waited> {
         loop {
             if is_stopped() {

@@ -49,7 +49,7 @@ impl Workspace {
         let next = self.monitor.next();
         for row in self.monitor.view() {
             let time = self.local_time(self.monitor.time(row).unwrap_or_default()).time;
-            // Writing to a string can not fail.
+            // Writing to a string cannot fail.
             let _ = write!(text, "{time}");
             for series in shown {
                 text.push('\t');

@@ -22,13 +22,13 @@ impl Workspace {
         format!("{} > {number}", series.path)
     }
 
-    /// Adds a path, or shows why it can not be used. If its object is registered and not defined yet, its
+    /// Adds a path, or shows why it cannot be used. If its object is registered and not defined yet, its
     /// library is started, and the path is added when that has answered.
     pub(crate) fn add(&mut self, path: &str) {
         self.add_when(path, true);
     }
 
-    /// Adds a path whose library has answered, or shows why it can not be used.
+    /// Adds a path whose library has answered, or shows why it cannot be used.
     pub(super) fn add_defined(&mut self, path: &str) {
         self.add_when(path, false);
     }
@@ -128,7 +128,7 @@ impl Workspace {
         }
     }
 
-    /// A new query with the current paths. `None` when the source can not be opened again: then the old query
+    /// A new query with the current paths. `None` when the source cannot be opened again: then the old query
     /// stays.
     pub(crate) fn reopened(&mut self) -> Option<Query> {
         let mut query = (self.options.open)().ok()?;

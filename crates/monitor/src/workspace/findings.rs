@@ -112,7 +112,7 @@ impl Workspace {
 
     /// Shows a finding in the chart: its time, its counters, and its text.
     pub(crate) fn show_finding(&mut self, found: &Finding) {
-        // A view without a time axis can not show it.
+        // A view without a time axis cannot show it.
         if matches!(self.view, View::Bars | View::Report | View::Table | View::Overview | View::Hosts) {
             self.view = View::Graph;
         }

@@ -83,7 +83,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// The source can not be opened; a live machine has never answered.
+    /// The source cannot be opened; a live machine has never answered.
     pub(crate) fn open_host(&mut self, host: usize) -> Result<Query, SourceError> {
         if let Some(machines) = self.machines().filter(|_| host > 0) {
             return machines.open(host);
@@ -105,7 +105,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// The source of the host can not be opened.
+    /// The source of the host cannot be opened.
     pub(crate) fn feed(&mut self, host: usize) -> Result<Feed, SourceError> {
         let listener = self.listener_of(host);
         Ok(Feed { query: self.open_host(host)?, listener })

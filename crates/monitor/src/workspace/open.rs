@@ -122,7 +122,7 @@ impl Workspace {
         self.findings = FindingsState::default();
         self.readings.clear();
         self.filter.clear();
-        // Changes of one source can not be undone in the other.
+        // Changes of one source cannot be undone in the other.
         self.steps.clear();
         self.source_changed = true;
         before

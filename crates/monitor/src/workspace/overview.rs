@@ -107,7 +107,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// The source can not be opened.
+    /// The source cannot be opened.
     pub(crate) fn begin_overview(&mut self) -> Result<(), SourceError> {
         if self.overview.is_some() {
             return Ok(());

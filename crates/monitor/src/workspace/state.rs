@@ -165,7 +165,7 @@ const VIEWS: [(&str, View); 8] = [
 const SHORTEST: Duration = Duration::from_millis(100);
 
 impl Workspace {
-    /// A workspace over a query without paths; paths of the options that can not be used are shown with the
+    /// A workspace over a query without paths; paths of the options that cannot be used are shown with the
     /// reason.
     pub(crate) fn new(query: Query, mut options: Options) -> Workspace {
         let paths = std::mem::take(&mut options.paths);

@@ -71,7 +71,7 @@ impl Workspace {
         if others {
             self.compare_again();
         }
-        // Undo itself can not be undone.
+        // Undo itself cannot be undone.
         if self.steps.len() >= steps {
             self.note(before);
         }

@@ -473,7 +473,7 @@ fn the_total_of_memory_agrees_with_what_is_available() {
     };
     // Nodes that contradict `\Memory` are not asked where something better is there.
     has(&screen_of(3 * 1_024, false), &["used 12.", "of 32.0 GiB"]);
-    // Without it the nodes are all memory, unless they can not be.
+    // Without it the nodes are all memory, unless they cannot be.
     has(&screen_of(40 * 1_024, true), &["used 20.", "of 40.0 GiB"]);
     let screen = screen_of(3 * 1_024, true);
     assert!(!screen.contains("used 0") && !screen.contains("of 3.0 GiB"), "{screen}");

@@ -191,7 +191,7 @@ fn a_session_is_made_of_the_counters_of_the_chart() {
         let mut bench = bench_of(&store, language);
         bench.resize(columns, rows);
         bench.types("Ra");
-        // Without a name it can not be made, and the form stays with its texts.
+        // Without a name it cannot be made, and the form stays with its texts.
         bench.key(KeyCode::Enter);
         bench.settle();
         has(&bench.screen(), &["a session needs a name"]);

@@ -90,7 +90,7 @@ pub(crate) fn read(input: &DeriveInput) -> Result<Set> {
     if let Some(parameter) = input.generics.params.first() {
         return Err(Error::new(
             parameter.span(),
-            "CounterSet can not be derived for a struct with parameters",
+            "CounterSet cannot be derived for a struct with parameters",
         ));
     }
     let mut set = Set {
@@ -107,7 +107,7 @@ pub(crate) fn read(input: &DeriveInput) -> Result<Set> {
             set.texts.push(text);
         } else if attribute.path().is_ident("text") {
             let place = &mut set.texts;
-            push_text(place, attribute, "#[text] stands behind #[set]")?;
+            push_text(place, attribute, "#[text] comes after #[set]")?;
         }
     }
     let missing = "the struct needs a name: #[set(name = \"...\")]";
@@ -172,7 +172,7 @@ fn read_field(field: &syn::Field) -> Result<Field> {
             attribute.parse_nested_meta(|meta| counter.part(handle, &meta)).map_err(named)?;
             counters.push(counter);
         } else if attribute.path().is_ident("text") {
-            let missing = "#[text] stands behind #[counter]";
+            let missing = "#[text] comes after #[counter]";
             let Some(counter) = counters.last_mut() else {
                 return Err(of_field(format!("lacks one: {missing}")));
             };

@@ -178,7 +178,7 @@ mod tests {
             ),
             (
                 r#"{ i: Instance, #[text(GERMAN, name = "M")] n: Gauge }"#,
-                "the field `n` lacks one: #[text] stands behind #[counter]",
+                "the field `n` lacks one: #[text] comes after #[counter]",
             ),
             ("(u8);", "named fields"),
         ] {

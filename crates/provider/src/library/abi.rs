@@ -1,7 +1,7 @@
 //! A provider library in this process: its functions in NT's form, and the buffer that they write to.
 //!
 //! The only unsafe file of the loader. It calls functions of a library, maps memory with guards around it for
-//! them to write to, and closes descriptors without an owner. It can not check what a library does; that is
+//! them to write to, and closes descriptors without an owner. It cannot check what a library does; that is
 //! why a library runs in a process of its own.
 #![allow(unsafe_code, reason = "foreign functions, mmap and descriptors without owner")]
 
@@ -18,7 +18,7 @@ use super::check::{ERROR_MORE_DATA, Guards, Returned};
 use super::protocol::{Load, Loaded, Stage};
 use super::threads::{self, DllMain};
 
-/// `ERROR_MOD_NOT_FOUND`: the library does not exist, or can not be loaded.
+/// `ERROR_MOD_NOT_FOUND`: the library does not exist, or cannot be loaded.
 const ERROR_MOD_NOT_FOUND: u32 = 126;
 /// `ERROR_PROC_NOT_FOUND`: the library has no such function.
 const ERROR_PROC_NOT_FOUND: u32 = 127;
@@ -211,7 +211,7 @@ const PATTERN: u8 = 0xa5;
 /// Memory for Collect to write to. A file holds it, so that another process can read it.
 ///
 /// ```text
-/// pages that can not be touched | guard | buffer | guard | pages that can not be touched
+/// pages that cannot be touched | guard | buffer | guard | pages that cannot be touched
 ///                               '------- the file ------'
 /// ```
 #[derive(Debug)]

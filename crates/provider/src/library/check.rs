@@ -1,6 +1,6 @@
 //! Checks what Collect returned, as NT does, on numbers and bytes only.
 //!
-//! Whatever the rules are, an answer that can not be walked is left out, because it would make the whole data
+//! Whatever the rules are, an answer that cannot be walked is left out, because it would make the whole data
 //! block unreadable. The rules define what is reported, and what disables a service.
 
 use tallymon_core::block::{NumInstances, Object, Objects};

@@ -335,7 +335,7 @@ impl Client {
         self.started
     }
 
-    /// Sends a query string. The outcome follows later, or at once when the library can not be asked.
+    /// Sends a query string. The outcome follows later, or at once when the library cannot be asked.
     pub fn ask(&mut self, query: &str, meant: Meant) {
         self.begin(query, None, meant);
     }

@@ -145,7 +145,7 @@ macro_rules! kinds {
 kinds! {
     /// Collect reports that it wrote more than its buffer holds.
     COLLECT_SIZE = Perflib 1001 Error ["Library", "Service", "Size"]
-        "Collect of {Library} of the service {Service} answered with a size that it can not have, {Size} \
+        "Collect of {Library} of the service {Service} answered with a size that it cannot have, {Size} \
         bytes";
     /// A guard area around the buffer was written to.
     GUARD = Perflib 1002 Error ["Library", "Service"]
@@ -209,9 +209,9 @@ kinds! {
     /// The library is not trusted.
     NOT_TRUSTED = Perflib 1022 Error ["Library", "Win32Error"]
         "the library {Library} is not trusted, so it is not loaded into the process of whoever asks";
-    /// The library can not be loaded.
+    /// The library cannot be loaded.
     NOT_LOADED = Perflib 1023 Error ["Library", "Win32Error"]
-        "the library {Library} can not be loaded";
+        "the library {Library} cannot be loaded";
     /// Returned pointer and length do not agree.
     POINTER = Perflib 2000 Warning ["Library", "Service", "BytesLeft", "BytesAvailable"]
         "Collect of {Library} of the service {Service} left {BytesLeft} bytes by its pointer and \
@@ -242,12 +242,12 @@ kinds! {
     /// A language that other services have texts in has none for this service.
     LANGUAGE_MISSING = LoadPerf 2005 Warning ["Service", "Language"]
         "the service {Service} has no texts in the languages {Language}; English ones stand there";
-    /// The registry can not be repaired.
+    /// The registry cannot be repaired.
     NOT_REPAIRED = LoadPerf 2007 Warning ["Service", "Win32Error"]
-        "the registry can not be repaired; install again what is needed";
-    /// The registry can not be read or written.
+        "the registry cannot be repaired; install again what is needed";
+    /// The registry cannot be read or written.
     REGISTRY_CLOSED = LoadPerf 3000 Error ["Win32Error"]
-        "the registry can not be read or written, error {Win32Error}";
+        "the registry cannot be read or written, error {Win32Error}";
     /// Installing failed.
     INSTALL_FAILED = LoadPerf 3009 Error ["Service", "Win32Error"]
         "the counters of the service {Service} were not installed";

@@ -202,7 +202,7 @@ impl<L: ProviderLibrary> Exported<L> {
         })
     }
 
-    /// Runs a function; a panic becomes an error number, because C can not unwind.
+    /// Runs a function; a panic becomes an error number, because C cannot unwind.
     fn with(&self, run: impl FnOnce(&mut State<L>) -> u32) -> u32 {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         catch_unwind(AssertUnwindSafe(|| run(&mut state))).unwrap_or_else(|_| {

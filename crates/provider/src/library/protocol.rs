@@ -89,15 +89,15 @@ pub struct Loaded {
 pub struct Protections(u32);
 
 impl Protections {
-    /// It can not gain rights by executing a program.
+    /// It cannot gain rights by executing a program.
     pub const NO_NEW_PRIVS: Protections = Protections(1);
     /// It runs as a user of its own.
     pub const OWN_USER: Protections = Protections(2);
-    /// It has a user namespace: it can not trace the reader although both have the same user.
+    /// It has a user namespace: it cannot trace the reader although both have the same user.
     pub const USER_NAMESPACE: Protections = Protections(4);
-    /// It has a PID namespace: it can not name other processes, and all that it forks ends with it.
+    /// It has a PID namespace: it cannot name other processes, and all that it forks ends with it.
     pub const PID_NAMESPACE: Protections = Protections(8);
-    /// Landlock: it changes no files outside of temporary folders, and can not trace the reader.
+    /// Landlock: it changes no files outside of temporary folders, and cannot trace the reader.
     pub const LANDLOCK: Protections = Protections(16);
     /// Landlock since version 6: it sends no signals to others.
     pub const SIGNAL_SCOPE: Protections = Protections(32);

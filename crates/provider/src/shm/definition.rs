@@ -402,7 +402,7 @@ fn decode_counter(
             .get(number)
             .is_some_and(|group| storage == Storage::Number && offset >= group.first && offset < group.check);
         if !inside {
-            let needed = "a group that the number stands in";
+            let needed = "a group that has the number";
             return Err(part.error(counter::GROUP, "group of a counter", needed, number.saturating_add(1)));
         }
     }

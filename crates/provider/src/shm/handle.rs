@@ -114,7 +114,7 @@ impl Instance {
     ///
     /// # Errors
     ///
-    /// There is no such counter, it is no text, or it has a writer.
+    /// There is no such counter, it is not a text, or it has a writer.
     pub fn text(&self, name: &str) -> Result<Text, PublishError> {
         let position = self.position(name)?;
         let counter = self.inner.definition.counters.get(position);

@@ -76,7 +76,7 @@ pub(crate) enum Ends {
     Nobody,
     /// A descriptor that is readable when one of them has ended.
     Watched(OwnedFd),
-    /// It can not be told.
+    /// It cannot be told.
     Unknown,
 }
 
@@ -93,7 +93,7 @@ impl Ends {
         }
     }
 
-    /// Whether one of them has ended; true when that can not be told.
+    /// Whether one of them has ended; true when that cannot be told.
     pub(crate) fn any(&self) -> bool {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         match self {

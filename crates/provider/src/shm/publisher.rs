@@ -149,7 +149,7 @@ impl fmt::Display for PublishError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PublishError::Declare(error) => error.fmt(f),
-            PublishError::File { path, error } => write!(f, "can not publish in {}: {error}", path.display()),
+            PublishError::File { path, error } => write!(f, "cannot publish in {}: {error}", path.display()),
             PublishError::Full { needed } => {
                 write!(f, "no room for more instances: {needed} bytes needed, a file has at most {MAX_FILE}")
             }
@@ -158,7 +158,7 @@ impl fmt::Display for PublishError {
             PublishError::Taken { name } => write!(f, "{name:?} has a writer already, and can have only one"),
             PublishError::BadInstance { name } => write!(
                 f,
-                "the instance name {name:?} can not be used: 1 to {} bytes without control characters \
+                "the instance name {name:?} cannot be used: 1 to {} bytes without control characters \
                 needed, found {}",
                 instance::MAX_NAME,
                 name.len()
@@ -193,7 +193,7 @@ impl Publisher {
     ///
     /// # Errors
     ///
-    /// A set is declared wrongly, or the file can not be created.
+    /// A set is declared wrongly, or the file cannot be created.
     pub fn start(name: &str, sets: &[CounterSet]) -> Result<Publisher, PublishError> {
         let directory = writable().map_err(|error| {
             let path = super::directories().into_iter().next_back().unwrap_or_default();
@@ -206,7 +206,7 @@ impl Publisher {
     ///
     /// # Errors
     ///
-    /// A set is declared wrongly, or the file can not be created.
+    /// A set is declared wrongly, or the file cannot be created.
     pub fn start_in(directory: &Path, name: &str, sets: &[CounterSet]) -> Result<Publisher, PublishError> {
         if IS_BIG_ENDIAN {
             return Err(PublishError::BigEndian);
@@ -253,7 +253,7 @@ impl Publisher {
     ) -> Result<Shared, PublishError> {
         let failed = |error: io::Error| PublishError::File { path: path.clone(), error };
         let start = start_time(pid)
-            .ok_or_else(|| failed(io::Error::other("the start time of this process can not be read")))?;
+            .ok_or_else(|| failed(io::Error::other("the start time of this process cannot be read")))?;
         let mut bytes = head(name, pid, start, encoded.len(), &definitions);
         bytes.extend_from_slice(encoded);
         bytes.resize(bytes.len().next_multiple_of(extent::VALUES), 0);
@@ -327,7 +327,7 @@ impl Publisher {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // The state changes in steps that can not fail half way.
+        // The state changes in steps that cannot fail half way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -19,7 +19,7 @@ pub(crate) struct Segment {
     base: NonNull<u8>,
     reserved: usize,
     file: File,
-    /// `None` where the handler of the signal can not be installed.
+    /// `None` where the handler of the signal cannot be installed.
     protected: Option<Protected>,
 }
 
@@ -69,7 +69,7 @@ impl Segment {
         }
     }
 
-    /// Makes the file longer on a file system that can not reserve memory.
+    /// Makes the file longer on a file system that cannot reserve memory.
     fn write_zeros(&self, from: usize, to: usize) -> Result<(), Errno> {
         let zeros = [0u8; 4096];
         let mut at = from;

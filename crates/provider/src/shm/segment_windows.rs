@@ -1,6 +1,6 @@
 //! The memory itself: a file, mapped piece by piece as it grows.
 //!
-//! Windows can not map what a file does not have yet, and moves no view. So each time the file becomes
+//! Windows cannot map what a file does not have yet, and moves no view. So each time the file becomes
 //! longer, its new part is mapped in a place of its own; views of one file show the same memory. As long as a
 //! view exists, nobody can cut the file.
 #![allow(unsafe_code, reason = "CreateFileMapping, MapViewOfFile")]

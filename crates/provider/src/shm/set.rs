@@ -44,7 +44,7 @@ pub struct CounterSet {
     fault: Option<DeclareError>,
 }
 
-/// Why a [`CounterSet`] can not be published.
+/// Why a [`CounterSet`] cannot be published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeclareError {
@@ -92,7 +92,7 @@ impl fmt::Display for DeclareError {
             DeclareError::BadName { name } => {
                 write!(
                     f,
-                    "the name {name:?} can not be used: some text without control characters and \\ needed"
+                    "the name {name:?} cannot be used: some text without control characters and \\ needed"
                 )
             }
             DeclareError::Repeated { name } => write!(f, "the name {name:?} is declared twice"),
@@ -246,7 +246,7 @@ impl CounterSet {
         let name = self.object.counters.last().map_or("", |counter| counter.english()).to_string();
         let misplaced = |why| DeclareError::Misplaced { counter: name.clone(), why };
         if self.group.is_some() {
-            self.fail(misplaced("a histogram can not be in a group of numbers"));
+            self.fail(misplaced("a histogram cannot be in a group of numbers"));
         }
         if shape.percentiles.len() > MAX_PERCENTILES {
             self.fail(misplaced("a histogram has at most 8 percentiles"));
@@ -468,7 +468,7 @@ impl CounterSet {
     fn begin_group(mut self) -> CounterSet {
         if self.group.is_some() {
             let set = self.name().to_string();
-            self.fail(DeclareError::Misplaced { counter: set, why: "a group can not hold another group" });
+            self.fail(DeclareError::Misplaced { counter: set, why: "a group cannot hold another group" });
         } else {
             self.group = Some(self.groups);
             self.groups = self.groups.saturating_add(1);
@@ -486,7 +486,7 @@ impl CounterSet {
         if is_text && self.group.is_some() {
             self.fail(DeclareError::Misplaced {
                 counter: text.name.clone(),
-                why: "a text can not be in a group of numbers",
+                why: "a text cannot be in a group of numbers",
             });
         }
         self.object.counters.push(CounterDefinition {

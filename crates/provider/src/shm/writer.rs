@@ -84,7 +84,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// It is no number, or in a group.
+    /// It is not a number, or in a group.
     #[inline(always)]
     pub fn add(&self, n: i64) -> Result<(), KindError> {
         match &self.0 {
@@ -99,7 +99,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// It is no number, in a group, or shared.
+    /// It is not a number, in a group, or shared.
     #[inline(always)]
     pub fn set(&self, value: u64) -> Result<(), KindError> {
         let Kind::Number { word, .. } = &self.0 else {
@@ -122,7 +122,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// It is no number, or in a group.
+    /// It is not a number, or in a group.
     pub fn value(&self) -> Result<u64, KindError> {
         match &self.0 {
             Kind::Number { word, .. } => Ok(word.load(Ordering::Relaxed)),
@@ -145,7 +145,7 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// It is no text.
+    /// It is not a text.
     pub fn set_text(&self, text: &str) -> Result<(), KindError> {
         let Kind::Text(writer) = &self.0 else { return Err(KindError { needed: "a text" }) };
         lock(writer).set(text);

@@ -28,7 +28,7 @@ pub fn open_file(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// They can not be created.
+/// They cannot be created.
 pub fn create_folders(path: &Path) -> io::Result<()> {
     std::fs::create_dir_all(path)
 }
@@ -37,7 +37,7 @@ pub fn create_folders(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// It can not be created, or something of that name is there.
+/// It cannot be created, or something of that name is there.
 pub fn create_file(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).open(path)
 }
@@ -46,7 +46,7 @@ pub fn create_file(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// It can not be opened.
+/// It cannot be opened.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
     File::options().append(true).create(true).open(path)
 }
@@ -55,7 +55,7 @@ pub fn open_to_append(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// It can not be created, or something of that name is there.
+/// It cannot be created, or something of that name is there.
 pub fn create_secret(path: &Path) -> io::Result<File> {
     create_file(path)
 }
@@ -64,7 +64,7 @@ pub fn create_secret(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// It can not be created.
+/// It cannot be created.
 pub fn private_folder(path: &Path) -> io::Result<()> {
     match std::fs::create_dir(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),

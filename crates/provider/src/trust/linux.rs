@@ -127,7 +127,7 @@ fn has_user(map: &str, user: u32) -> bool {
 ///
 /// # Errors
 ///
-/// It can not be opened; it is no plain file, or others can write it.
+/// It cannot be opened; it is not a plain file, or others can write it.
 pub fn open_file(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let not_a_file = || Untrusted { part: path.to_path_buf(), why: Distrust::NotAFile };
@@ -142,7 +142,7 @@ pub fn open_file(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// They can not be created.
+/// They cannot be created.
 pub fn create_folders(path: &Path) -> io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o755).create(path)
 }
@@ -151,7 +151,7 @@ pub fn create_folders(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// It can not be created, or something of that name is there.
+/// It cannot be created, or something of that name is there.
 pub fn create_file(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).mode(0o644).open(path)
 }
@@ -169,7 +169,7 @@ pub fn replace(from: &Path, to: &Path) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// It can not be opened; it is no plain file, or others can write it.
+/// It cannot be opened; it is not a plain file, or others can write it.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     checked(path, File::options().append(true).create(true).mode(0o644).custom_flags(flags).open(path)?)
@@ -230,7 +230,7 @@ pub fn sealed_copy(path: &Path, longest: u64) -> io::Result<(OwnedFd, [u8; 32])>
 ///
 /// # Errors
 ///
-/// It can not be created, or something of that name is there.
+/// It cannot be created, or something of that name is there.
 pub fn create_secret(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).mode(0o600).open(path)
 }
@@ -240,7 +240,7 @@ pub fn create_secret(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// It can not be created; others can change it or a folder above it.
+/// It cannot be created; others can change it or a folder above it.
 pub fn private_folder(path: &Path) -> io::Result<()> {
     match std::fs::DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -265,7 +265,7 @@ fn keep_to_user(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens the file of a lock, or creates it; other users can not open it. They could hold one that they can
+/// Opens the file of a lock, or creates it; other users cannot open it. They could hold one that they can
 /// read, so an older one that others can read is closed for them.
 pub(super) fn open_lock(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();

@@ -78,7 +78,7 @@ pub enum Distrust {
     },
     /// A link, folder, pipe or device stands where a file is needed.
     NotAFile,
-    /// It can not be looked at.
+    /// It cannot be looked at.
     Io(String),
 }
 

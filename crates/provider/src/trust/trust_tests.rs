@@ -143,7 +143,7 @@ fn attack_hold_a_lock_as_another_user() {
         let about = fs::metadata(scratch.join(part)).unwrap();
         assert_eq!(about.permissions().mode() & 0o777, bits, "{part}");
     }
-    // Another user can not even open it.
+    // Another user cannot even open it.
     for options in ["--shared", "--exclusive"] {
         let mut flock = Command::new("flock");
         flock.args([options, "--nonblock"]).arg(scratch.join("private/lock")).arg("true");
@@ -175,7 +175,7 @@ fn attack_hold_a_lock_as_another_user() {
     attack(
         "other users",
         "hold, own or replace a lock: flock, also of one that all may read, a link, a pipe, a folder",
-        "the lock can not be opened by others; one that is not ours is refused by name, and nothing waits",
+        "the lock cannot be opened by others; one that is not ours is refused by name, and nothing waits",
     );
 }
 

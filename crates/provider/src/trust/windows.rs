@@ -30,7 +30,7 @@ const FOLDER: &str = "Tallymon";
 /// does not exist is not checked.
 ///
 /// A folder in which others may create files, such as `C:\ProgramData`, is a safe place on the way if they
-/// can not remove or replace what others created there.
+/// cannot remove or replace what others created there.
 ///
 /// # Errors
 ///
@@ -119,12 +119,12 @@ fn distrust(security: &Security, changes: fn(&Security) -> Option<&[u8]>) -> Opt
 ///
 /// # Errors
 ///
-/// It can not be opened; it is no plain file, or others can write it.
+/// It cannot be opened; it is not a plain file, or others can write it.
 pub fn open_file(path: &Path) -> io::Result<File> {
     checked(path, patiently(|| File::options().read(true).custom_flags(NO_FOLLOW).open(path))?)
 }
 
-/// A file that was opened, if it is a plain one that others can not write.
+/// A file that was opened, if it is a plain one that others cannot write.
 fn checked(path: &Path, file: File) -> io::Result<File> {
     let why = match file.metadata()?.is_file() {
         true => distrust(&security::of_file(&file)?, Security::writer),
@@ -141,7 +141,7 @@ fn checked(path: &Path, file: File) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// They can not be created.
+/// They cannot be created.
 pub fn create_folders(path: &Path) -> io::Result<()> {
     if let Some(shared) = shared_folder(path).filter(|folder| !folder.is_dir()) {
         security::create_folder(&shared, SHARED)?;
@@ -166,16 +166,16 @@ fn shared_folder(path: &Path) -> Option<PathBuf> {
 ///
 /// # Errors
 ///
-/// It can not be created, or something of that name is there.
+/// It cannot be created, or something of that name is there.
 pub fn create_file(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).open(path)
 }
 
-/// Opens a plain file for appending that others can not write, or creates it. Follows no link.
+/// Opens a plain file for appending that others cannot write, or creates it. Follows no link.
 ///
 /// # Errors
 ///
-/// It can not be opened; it is no plain file, or others can write it.
+/// It cannot be opened; it is not a plain file, or others can write it.
 pub fn open_to_append(path: &Path) -> io::Result<File> {
     let open = || File::options().append(true).read(true).create(true).custom_flags(NO_FOLLOW).open(path);
     checked(path, patiently(open)?)
@@ -185,7 +185,7 @@ pub fn open_to_append(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// It can not be created, or something of that name is there.
+/// It cannot be created, or something of that name is there.
 pub fn create_secret(path: &Path) -> io::Result<File> {
     security::create_file(path, &private("")?)
 }
@@ -194,7 +194,7 @@ pub fn create_secret(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// It can not be created.
+/// It cannot be created.
 pub fn private_folder(path: &Path) -> io::Result<()> {
     security::create_folder(path, &private("OICI")?)
 }
@@ -214,7 +214,7 @@ pub(super) fn open_lock(path: &Path) -> io::Result<File> {
     patiently(|| options.open(path))
 }
 
-/// Renames a file, in place of one that may be there. A file that somebody reads at this moment can not be
+/// Renames a file, in place of one that may be there. A file that somebody reads at this moment cannot be
 /// replaced everywhere: then it is tried again for a while.
 ///
 /// # Errors

@@ -20,7 +20,7 @@ const MOST_SKEW: Duration = Duration::from_secs(15 * 60);
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum S3Error {
-    /// The address, the settings or the credentials can not be used.
+    /// The address, the settings or the credentials cannot be used.
     Settings(String),
     /// There is no whole answer.
     NoAnswer(SendError),
@@ -33,7 +33,7 @@ pub enum S3Error {
         /// What it means, and what to do.
         words: String,
     },
-    /// The answer can not be what was asked for.
+    /// The answer cannot be what was asked for.
     Wrong(String),
     /// Something of this machine failed.
     Local(io::Error),
@@ -92,7 +92,7 @@ impl S3Error {
     }
 }
 
-/// Whether a status says that the server can not answer now.
+/// Whether a status says that the server cannot answer now.
 pub(super) const fn is_busy(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
@@ -125,7 +125,7 @@ pub(super) fn refused(reply: &Reply, source: &str, region: &str, now: SystemTime
         }
         (_, 401 | 403) => format!("the credentials of {source} may not do this: {message}"),
         ("NotImplemented", _) | (_, 501) => {
-            format!("the server can not do this, which a lake needs (If-None-Match): {message}")
+            format!("the server cannot do this, which a lake needs (If-None-Match): {message}")
         }
         _ if message.is_empty() => "the server says no more".to_owned(),
         _ => message,

@@ -78,7 +78,8 @@ impl Address {
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let fits = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
         if bucket.is_empty() || !bucket.chars().all(fits) || bucket.starts_with('.') {
-            let words = "is no name of a bucket; give s3://BUCKET/FOLDER, and credentials in the environment";
+            let words =
+                "is not a name of a bucket; give s3://BUCKET/FOLDER, and credentials in the environment";
             return Err(bad(format!("{bucket:?} {words}")));
         }
         let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
@@ -144,7 +145,7 @@ impl Bucket {
     ///
     /// # Errors
     ///
-    /// There are no credentials, or the address of the server can not be used.
+    /// There are no credentials, or the address of the server cannot be used.
     pub fn of_environment(address: &Address) -> Result<Bucket, S3Error> {
         Bucket::open(address, &|name| std::env::var(name).ok())
     }
@@ -217,7 +218,7 @@ impl Bucket {
     ///
     /// # Errors
     ///
-    /// The server is away or refuses, or the file can not be read.
+    /// The server is away or refuses, or the file cannot be read.
     pub fn put_file(&self, key: &str, file: &File) -> Result<(), S3Error> {
         let length = file.metadata().map_err(S3Error::Local)?.len();
         let call = Call { payload: Payload::File(file, length), ..Call::new(Method::PUT, key) };
@@ -464,12 +465,12 @@ impl Bucket {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| bad(&error))?;
             // A token may not be shown.
             let value = HeaderValue::from_str(value).map_err(|_| {
-                bad(&format_args!("the header {name} has characters that a header can not have"))
+                bad(&format_args!("the header {name} has characters that a header cannot have"))
             })?;
             into.insert(name, value);
         }
         let signed = HeaderValue::from_str(&signed)
-            .map_err(|_| bad(&"the name of the access key has characters that a header can not have"))?;
+            .map_err(|_| bad(&"the name of the access key has characters that a header cannot have"))?;
         into.insert(AUTHORIZATION, signed);
         into.insert(USER_AGENT, HeaderValue::from_static(concat!("tallymon/", env!("CARGO_PKG_VERSION"))));
         debug_assert!(into.contains_key(HOST));

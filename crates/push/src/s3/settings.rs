@@ -44,7 +44,7 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// There are no credentials, or a file of them can not be read, in words.
+    /// There are no credentials, or a file of them cannot be read, in words.
     pub(super) fn read(variable: &dyn Fn(&str) -> Option<String>) -> Result<Settings, String> {
         let profile = variable("AWS_PROFILE").unwrap_or_else(|| "default".to_owned());
         let home = variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
@@ -142,7 +142,7 @@ fn section_of(file: Option<&Named>, section: &str) -> Result<Option<HashMap<Stri
         about => about.map_err(|error| failed(&error))?,
     };
     if !about.is_file() || about.len() > MOST_TEXT {
-        return Err(failed(&"it is no regular file of at most 1 MiB"));
+        return Err(failed(&"it is not a regular file of at most 1 MiB"));
     }
     let mut text = String::new();
     let opened = match File::open(file) {
@@ -153,7 +153,7 @@ fn section_of(file: Option<&Named>, section: &str) -> Result<Option<HashMap<Stri
     Ok(parsed(&text, section))
 }
 
-/// Whether a file that can not be opened counts as one that is not there.
+/// Whether a file that cannot be opened counts as one that is not there.
 const fn is_absent(kind: io::ErrorKind, is_usual: bool) -> bool {
     match kind {
         io::ErrorKind::NotFound => true,

@@ -90,7 +90,7 @@ pub(super) fn page(xml: &[u8]) -> Result<Page, String> {
             ["ListBucketResult", "Contents", "LastModified"] => found.modified = text,
             ["ListBucketResult", "Contents", "Size"] => match text.trim().parse() {
                 Ok(size) => found.size = size,
-                Err(_) => wrong = Some(format!("the size {text:?} of {:?} is no number", found.key)),
+                Err(_) => wrong = Some(format!("the size {text:?} of {:?} is not a number", found.key)),
             },
             ["ListBucketResult", "Contents"] => page.found.push(std::mem::take(&mut found)),
             _ => {}

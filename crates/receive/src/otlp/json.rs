@@ -58,7 +58,7 @@ const WRONG: &str = "a whole number of the point is none, or negative";
 
 fn small(value: Option<&Value>) -> Result<i32, &'static str> {
     let number = value.map_or(Some(0), Value::as_i64);
-    number.and_then(|number| i32::try_from(number).ok()).ok_or("a scale or offset is no number of 32 bits")
+    number.and_then(|number| i32::try_from(number).ok()).ok_or("a scale or offset is not a number of 32 bits")
 }
 
 /// A number with fractions, which can be the text `NaN`, `Infinity` or `-Infinity`.
@@ -152,16 +152,16 @@ fn distribution(point: &Value) -> Result<Data, &'static str> {
     };
     let quantiles: Option<Vec<_>> =
         list(point, "quantileValues").take(MOST_BUCKETS.saturating_add(1)).map(quantile).collect();
-    let quantiles = quantiles.ok_or("a quantile is no number")?;
+    let quantiles = quantiles.ok_or("a quantile is not a number")?;
     if quantiles.len() > MOST_BUCKETS {
         return Err(LONG);
     }
     Ok(Data {
         number: None,
         count: whole(point.get("count"))?,
-        sum: point.get("sum").map(|sum| real(sum).ok_or("the sum of a point is no number")).transpose()?,
+        sum: point.get("sum").map(|sum| real(sum).ok_or("the sum of a point is not a number")).transpose()?,
         buckets: numbers(point, "bucketCounts")?,
-        bounds: reals.ok_or("a bound is no number")?,
+        bounds: reals.ok_or("a bound is not a number")?,
         exponential: Exponential {
             scale: small(point.get("scale"))?,
             zero_count: whole(point.get("zeroCount"))?,

@@ -39,7 +39,7 @@ pub(crate) type Attribute = (String, String);
 pub(crate) struct Resource {
     /// In alphabetical order.
     attributes: Vec<Attribute>,
-    /// Why its metrics can not be taken.
+    /// Why its metrics cannot be taken.
     fault: Option<&'static str>,
 }
 
@@ -219,7 +219,7 @@ fn numbered((offset, counts): &(i32, Vec<u64>)) -> impl Iterator<Item = (i64, u6
     (i64::from(*offset)..).zip(counts.iter().copied())
 }
 
-/// Takes points; those that can not be read have a reason.
+/// Takes points; those that cannot be read have a reason.
 pub(crate) type Take<'t> = dyn FnMut(&Metric<'_>, Result<Point, &'static str>) + 't;
 
 /// Why a request is none.

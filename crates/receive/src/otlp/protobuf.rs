@@ -105,7 +105,7 @@ fn read_metric(bytes: &[u8], resource: &Resource, scope: &str, take: &mut Take<'
     Ok(())
 }
 
-/// A point, or why it can not be taken.
+/// A point, or why it cannot be taken.
 type Taken = Result<Point, &'static str>;
 
 fn number_point(bytes: &[u8]) -> Read<Taken> {

@@ -38,7 +38,11 @@ fn attack_packets_of_random_bytes() {
         assert!(began.elapsed() < Duration::from_secs(60));
         std::thread::sleep(Duration::from_millis(20));
     }
-    attack(AREA, "send StatsD of random bytes", "what is no metric is counted, with a reason; others go on");
+    attack(
+        AREA,
+        "send StatsD of random bytes",
+        "what is not a metric is counted, with a reason; others go on",
+    );
 }
 
 #[test]

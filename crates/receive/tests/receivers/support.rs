@@ -55,7 +55,7 @@ impl Running {
     pub(crate) fn address(&self) -> SocketAddr {
         match self.addresses.first() {
             Some(Address::Internet(address)) => *address,
-            other => panic!("{other:?} is no address with a port"),
+            other => panic!("{other:?} is not an address with a port"),
         }
     }
 

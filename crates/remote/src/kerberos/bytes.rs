@@ -48,7 +48,7 @@ impl<'b> Bytes<'b> {
 
 /// Text, and the parts of a name.
 pub(super) fn text(bytes: &[u8], field: &str) -> Result<String, String> {
-    String::from_utf8(bytes.to_vec()).map_err(|_| format!("{field} is no text in UTF-8"))
+    String::from_utf8(bytes.to_vec()).map_err(|_| format!("{field} is not a text in UTF-8"))
 }
 
 /// A realm and so many parts of a name, each read with `part`.

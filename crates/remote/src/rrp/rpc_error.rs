@@ -30,7 +30,7 @@ pub enum RpcError {
     NoLogin,
     /// The answer is not sealed, or somebody changed it.
     Seal,
-    /// A call can not be sealed, because the system has no random numbers.
+    /// A call cannot be sealed, because the system has no random numbers.
     NoRandom,
 }
 

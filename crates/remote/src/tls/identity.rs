@@ -23,7 +23,7 @@ pub struct Identity {
 pub enum IdentityError {
     /// A text has no certificate, or no private key, in PEM.
     Pem(&'static str, String),
-    /// The certificate can not be read.
+    /// The certificate cannot be read.
     Certificate(rustls::Error),
     /// Making a key or a certificate failed.
     Make(rcgen::Error),

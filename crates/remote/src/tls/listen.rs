@@ -37,7 +37,7 @@ const REPORT_TIME: Duration = Duration::from_secs(10);
 
 /// Who knows the keys of peers, and the code that is open.
 pub trait Keeper: fmt::Debug + Send + Sync {
-    /// The name of the client with this key; `None` if it may not come in, also when that can not be found
+    /// The name of the client with this key; `None` if it may not come in, also when that cannot be found
     /// out.
     fn client(&self, key: &KeyHash) -> Option<String>;
 
@@ -45,7 +45,7 @@ pub trait Keeper: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// The tries can not be counted, so nobody may try.
+    /// The tries cannot be counted, so nobody may try.
     fn begin_try(&self) -> Result<Option<PairingCode>, String>;
 
     /// Ends the code, which was proved, and keeps the key of the client under a name like this one. Returns
@@ -175,7 +175,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The port is taken, or the key can not be used.
+    /// The port is taken, or the key cannot be used.
     pub fn bind(options: Options) -> io::Result<Server> {
         let settings = |accept: Arc<dyn Accept>, protocol| {
             verify::server(&options.identity, Verifier::new(accept), protocol).map_err(io::Error::other)

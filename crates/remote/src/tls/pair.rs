@@ -151,7 +151,7 @@ pub struct PairedServer {
 ///
 /// # Errors
 ///
-/// The server can not be reached, has no open code, or does not know this one.
+/// The server cannot be reached, has no open code, or does not know this one.
 pub fn pair(
     address: &TlsAddress,
     code: &PairingCode,

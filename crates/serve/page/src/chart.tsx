@@ -32,7 +32,7 @@ export const colour = (nth: number) => {
 export const dash = (nth: number) => DASHES[Math.floor(nth / DISTINCT.length) % DASHES.length];
 
 /** The power of ten that brings the largest value to at most 100, as perfmon's "scale selected counters". A line keeps the
-    one that it had while it does not get too small: a scale that changes with every sample can not be read. */
+    one that it had while it does not get too small: a scale that changes with every sample cannot be read. */
 export function powerOf(values: (number | null)[], unit: string, before?: number): number {
   let most = 0;
   for (const value of values) if (value !== null && Math.abs(value) > most) most = Math.abs(value);

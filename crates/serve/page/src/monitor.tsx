@@ -371,7 +371,7 @@ function Causes() {
 /** The rows of a page of the table of values. */
 const ROWS = 50;
 
-/** The same values for those who can not see the chart: the newest rows first. */
+/** The same values for those who cannot see the chart: the newest rows first. */
 function Table({ shown: all }: { shown: Data }) {
   const [open, setOpen] = useState(false);
   const [wanted, setPage] = useState(0);

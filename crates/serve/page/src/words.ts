@@ -235,7 +235,7 @@ const TABLE = {
   drop: ["Drop performance logs (BLG, CSV, TSV, native, SQLite, Parquet, zip) or saved views here, or choose files", "성능 로그(BLG, CSV, TSV, native, SQLite, Parquet, zip)나 저장한 보기를 여기에 놓거나 파일을 선택하십시오", "性能ログ (BLG、CSV、TSV、native、SQLite、Parquet、zip) や保存した表示をここにドロップするか、ファイルを選択", "Перетащите сюда журналы (BLG, CSV, TSV, native, SQLite, Parquet, zip) или сохранённые виды либо выберите файлы"],
   zipDamaged: ["the zip is damaged here; unpack it with another program", "zip이 손상되었습니다. 다른 프로그램으로 푸십시오", "zip が壊れています。別のプログラムで展開してください", "архив zip повреждён; распакуйте его другой программой"],
   zipLocked: ["it is encrypted; unpack it first", "암호화되어 있습니다. 먼저 푸십시오", "暗号化されています。先に展開してください", "зашифрован; сначала распакуйте"],
-  zipOther: ["it is packed in a way that browsers can not unpack, or too large; unpack it first", "브라우저가 풀 수 없는 방식이거나 너무 큽니다. 먼저 푸십시오", "ブラウザーが展開できない方式か、大きすぎます。先に展開してください", "упакован способом, который браузеры не знают, или слишком велик; сначала распакуйте"],
+  zipOther: ["it is packed in a way that browsers cannot unpack, or too large; unpack it first", "브라우저가 풀 수 없는 방식이거나 너무 큽니다. 먼저 푸십시오", "ブラウザーが展開できない方式か、大きすぎます。先に展開してください", "упакован способом, который браузеры не знают, или слишком велик; сначала распакуйте"],
   zipEmpty: ["there is no log in it", "로그가 없습니다", "ログがありません", "в нём нет журналов"],
   saveView: ["Save view", "보기 저장", "表示を保存", "Сохранить вид"],
   leftOut: ["left out", "제외됨", "省略", "пропущено"],

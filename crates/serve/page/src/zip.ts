@@ -78,7 +78,7 @@ async function unpacked(file: Blob, one: Entry, told: (bytes: number) => void): 
 }
 
 /** The files of an archive but saved views and pages; the server says of each what it is. `told` gets how far it is. One
- * that can not be unpacked is told after the others. */
+ * that cannot be unpacked is told after the others. */
 export async function* unzip(file: File, told: (share: number) => void): AsyncGenerator<File> {
   const fault = (word: Word, name = "") => new ApiError(400, `${file.name}${name && `: ${name}`}: ${t(word)}`);
   const all = (await list(file).catch(() => { throw fault("zipDamaged"); })).filter((one) => !/\/$|^__MACOSX\//.test(one.name));

@@ -116,9 +116,9 @@ pub struct Line {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// A log can not be read.
+    /// A log cannot be read.
     Log(LogError),
-    /// The rules for findings can not be read.
+    /// The rules for findings cannot be read.
     Rules(String),
     /// A counter is not in the logs, or the system failed: in words.
     Other(String),
@@ -145,7 +145,7 @@ impl From<Refused> for ReportError {
 ///
 /// # Errors
 ///
-/// A log can not be read, or has none of the counters.
+/// A log cannot be read, or has none of the counters.
 pub fn report(options: &ReportOptions) -> Result<Report, ReportError> {
     let rules = RuleSet::built_in().map_err(|error| ReportError::Rules(error.to_string()))?;
     let from = options.last.map(units).map(LogTime::BeforeEnd);

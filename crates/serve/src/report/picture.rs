@@ -46,7 +46,7 @@ impl Report {
         let before = self.earlier.as_ref().map(|earlier| format!(" \u{2248} {}", earlier.names.join(", ")));
         let clock = &self.logs.summary.clock;
         let span = format!("{} - {}", clock.text(self.logs.first), clock.text(self.logs.last));
-        // Writing to a string can not fail, here and below.
+        // Writing to a string cannot fail, here and below.
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" font-family=\"sans-serif\" \
              font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\

@@ -251,7 +251,7 @@ fn an_uploaded_log_is_shown_until_it_is_closed() {
     let closed = server.send(&format!("{}\r\n", server.head("DELETE", &format!("/api/v1/logs?id={id}"))));
     assert_eq!(closed.status, 200);
     assert_eq!(server.get("/api/v1/hosts"), serde_json::json!([]));
-    // A file that is no log says why.
+    // A file that is not a log says why.
     let head = format!("{}Content-Length: 5\r\n\r\nhello", server.head("POST", "/api/v1/logs?name=x"));
     assert_eq!(server.send(&head).status, 200);
     let failed = server.wait("/api/v1/logs", |logs| logs[0]["state"] == "failed");

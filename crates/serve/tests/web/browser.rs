@@ -57,7 +57,7 @@ pub(crate) fn options(logs: Vec<PathBuf>, paths: Vec<String>) -> ReportOptions {
     }
 }
 
-/// Makes archives with Python: a good one, and some that can not be unpacked.
+/// Makes archives with Python: a good one, and some that cannot be unpacked.
 const ARCHIVES: &str = r#"
 import sys, zipfile
 folder, log = sys.argv[1:]

@@ -422,7 +422,7 @@ fn attack_on_recording_sessions() {
     }
     let owner = format!("Authorization: Bearer {token}\r\n");
     for target in [
-        // What a session of the page can not have: a command, an address, a folder.
+        // What a session of the page cannot have: a command, an address, a folder.
         "sessions?name=x&path=%5CSystem%5CProcesses&run=id",
         "sessions?name=x&path=%5CSystem%5CProcesses&webhook=http://evil.example",
         "sessions?name=x&path=%5CSystem%5CProcesses&folder=/etc",

@@ -67,7 +67,7 @@ fn a_profile_is_what_its_export_says_and_differs_from_another_by_their_counts() 
     let names = ["shop.prof", "longer.prof"].map(|name| serde_json::json!(name));
     assert_eq!([&list["profiles"][0]["name"], &list["profiles"][1]["name"]], [&names[0], &names[1]]);
     assert!(list["profiles"][0]["command"].as_str().unwrap().ends_with("shop.exe 2"));
-    // It is no log.
+    // It is not a log.
     assert_eq!(server.get("/api/v1/logs"), serde_json::json!([]));
     let (found, expected) = (server.get("/api/v1/profile?id=file1"), exported(&short));
     assert_eq!(found, expected);

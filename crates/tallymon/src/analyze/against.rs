@@ -119,7 +119,7 @@ impl Against {
 ///
 /// # Errors
 ///
-/// A log can not be read.
+/// A log cannot be read.
 pub fn against(
     before: &[PathBuf],
     after: &[PathBuf],

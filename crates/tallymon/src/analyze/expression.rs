@@ -411,7 +411,7 @@ impl<'t> Parser<'t> {
             let others = self.names.len().saturating_sub(LISTED);
             let more = if others == 0 { String::new() } else { format!(" and {others} others") };
             return Err(
-                self.error(format!("{word:?} is no number and no name of this rule ({listed}{more})"))
+                self.error(format!("{word:?} is neither a number nor a name of this rule ({listed}{more})"))
             );
         };
         self.at = self.at.saturating_add(word.len());

@@ -203,7 +203,7 @@ pub struct Together {
 ///
 /// # Errors
 ///
-/// A log can not be read.
+/// A log cannot be read.
 pub fn analyze(
     logs: &[PathBuf],
     rules: RuleSet,
@@ -218,7 +218,7 @@ pub fn analyze(
 ///
 /// # Errors
 ///
-/// A log can not be read.
+/// A log cannot be read.
 pub fn analyze_while(
     logs: &[PathBuf],
     rules: RuleSet,
@@ -241,7 +241,7 @@ pub fn analyze_values(values: &Values<'_>, rules: RuleSet, wanted: impl Fn() -> 
 ///
 /// # Errors
 ///
-/// A log can not be read.
+/// A log cannot be read.
 pub fn why(
     logs: &[PathBuf],
     rules: RuleSet,

@@ -99,7 +99,7 @@ pub struct RuleSet {
     pub rules: Vec<Rule>,
     /// Names and default values; `None` must be given or be known of the machine.
     pub parameters: Vec<(String, Option<f64>)>,
-    /// Rules of the files that can not be used, and why.
+    /// Rules of the files that cannot be used, and why.
     pub skipped: Vec<Skipped>,
     /// The parameters that were set by [`RuleSet::set`].
     given: Vec<String>,
@@ -120,7 +120,7 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// A file of rules that can not be read.
+/// A file of rules that cannot be read.
 #[derive(Debug)]
 pub struct RuleError {
     /// The file.
@@ -214,7 +214,7 @@ impl RuleSet {
     ///
     /// # Errors
     ///
-    /// A file can not be read, or is not what its ending says.
+    /// A file cannot be read, or is not what its ending says.
     pub fn add(&mut self, path: &Path) -> Result<(), RuleError> {
         let unreadable = |path: &Path, error: std::io::Error| fault(path, None, error.to_string());
         if path.is_dir() {
@@ -260,10 +260,10 @@ impl RuleSet {
         known_keys(&table, &["parameters", "rule"]).map_err(|problem| fault(path, None, problem))?;
         if let Some(parameters) = table.get("parameters") {
             let parameters =
-                parameters.as_table().ok_or_else(|| fault(path, None, "parameters is no table"))?;
+                parameters.as_table().ok_or_else(|| fault(path, None, "parameters is not a table"))?;
             for (name, value) in parameters {
                 let value = number_of(value)
-                    .ok_or_else(|| fault(path, None, format!("parameter {name:?} is no number")))?;
+                    .ok_or_else(|| fault(path, None, format!("parameter {name:?} is not a number")))?;
                 self.parameter(name, Some(value)).map_err(|problem| fault(path, None, problem))?;
             }
         }
@@ -272,7 +272,7 @@ impl RuleSet {
         let mut ids = HashSet::new();
         for (at, rule) in rules.iter().enumerate() {
             let nth = format!("number {}", at.saturating_add(1));
-            let rule = rule.as_table().ok_or_else(|| fault(path, Some(&nth), "it is no table"))?;
+            let rule = rule.as_table().ok_or_else(|| fault(path, Some(&nth), "it is not a table"))?;
             let id = rule.get("id").and_then(toml::Value::as_str).unwrap_or(&nth);
             let parsed = self.rule_of(rule, path).map_err(|problem| fault(path, Some(id), problem))?;
             if !ids.insert(parsed.id.clone()) {
@@ -385,13 +385,13 @@ impl RuleSet {
         known_keys(table, &known)?;
         let text = |key: &str| match table.get(key) {
             None => Ok(None),
-            Some(value) => value.as_str().map(Some).ok_or_else(|| format!("{key} is no text")),
+            Some(value) => value.as_str().map(Some).ok_or_else(|| format!("{key} is not a text")),
         };
         let needed = |key: &str| text(key)?.ok_or_else(|| format!("{key} is missing"));
         let mut counters = Vec::new();
         let listed = table.get("counters").and_then(toml::Value::as_table).ok_or("counters is missing")?;
         for (name, path) in listed {
-            let path = path.as_str().ok_or_else(|| format!("counter {name:?} is no text"))?;
+            let path = path.as_str().ok_or_else(|| format!("counter {name:?} is not a text"))?;
             counters.push((name.clone(), counter_path(path)?));
         }
         let names = self.names(counters.iter().map(|(name, _)| name));
@@ -449,7 +449,8 @@ fn condition_of(rule: &Rule) -> String {
 
 /// A path whose object and counter are literal names.
 pub(super) fn counter_path(text: &str) -> Result<CounterPath, String> {
-    let parsed = CounterPath::parse(text).map_err(|error| format!("{text:?} is no counter path: {error}"))?;
+    let parsed =
+        CounterPath::parse(text).map_err(|error| format!("{text:?} is not a counter path: {error}"))?;
     if parsed.path.object.is_wild() || parsed.path.counter.is_wild() {
         return Err(format!("{text:?}: only the instance may have a wildcard"));
     }
@@ -492,7 +493,7 @@ fn of<T: Copy>(names: &[(&str, T)], key: &str, text: &str) -> Result<T, String> 
 
 fn texts(value: Option<&toml::Value>, key: &str) -> Result<Vec<String>, String> {
     let Some(value) = value else { return Ok(Vec::new()) };
-    let list = value.as_array().ok_or_else(|| format!("{key} is no list"))?;
+    let list = value.as_array().ok_or_else(|| format!("{key} is not a list"))?;
     let text =
         |value: &toml::Value| value.as_str().map(str::to_owned).ok_or_else(|| format!("{key} has no text"));
     list.iter().map(text).collect()

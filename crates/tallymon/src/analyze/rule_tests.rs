@@ -61,7 +61,7 @@ fn faults_say_where_and_what_is_expected() {
         ("resource = \"disk\"", "resource = \"disc\"", "resource is \"disc\"; it can be processor, memory"),
         ("for = \"2m\"", "for = \"2 minutes\"", "for is \"2 minutes\"; write 30s, 5m or 1h"),
         ("title", "titel", "\"titel\" is not known; there are id, title"),
-        ("title = \"Slow\"", "title = 1", "title is no text"),
+        ("title = \"Slow\"", "title = 1", "title is not a text"),
         ("means = \"It waits.\"", "", "means is missing"),
         ("each = \"latency\"", "", "each is missing: it names the counter"),
         ("each = \"latency\"", "each = \"late\"", "each is \"late\", which is none of its counters"),

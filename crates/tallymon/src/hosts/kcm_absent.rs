@@ -2,5 +2,5 @@
 
 /// Tickets.
 pub(super) fn read(_: Option<&str>, name: &str) -> Result<Vec<u8>, String> {
-    Err(format!("tickets in KCM:{name} can not be read here: get some with kinit -c FILE:NAME"))
+    Err(format!("tickets in KCM:{name} cannot be read here: get some with kinit -c FILE:NAME"))
 }

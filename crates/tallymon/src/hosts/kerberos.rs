@@ -152,7 +152,7 @@ impl Tickets {
             // A letter alone is a disk of Windows.
             Some((kind, _)) if kind.len() > 1 && kind.chars().all(|letter| letter.is_ascii_uppercase()) => {
                 Err(format!(
-                    "tickets in {place} can not be read: get some into a file with kinit -c FILE:NAME, and set \
+                    "tickets in {place} cannot be read: get some into a file with kinit -c FILE:NAME, and set \
                      KRB5CCNAME=FILE:NAME"
                 ))
             }
@@ -160,7 +160,7 @@ impl Tickets {
         }
     }
 
-    /// These tickets if there are any now, or why those that no file has can not be read.
+    /// These tickets if there are any now, or why those that no file has cannot be read.
     fn if_there(self) -> Result<Option<Tickets>, String> {
         match &self {
             Tickets::File(file) if !file.exists() => Ok(None),

@@ -40,9 +40,9 @@ pub(super) fn password(name: &str) -> Result<String, String> {
         ));
     };
     let bytes =
-        content(key).map_err(|error| format!("the key {name} of the kernel can not be read: {error}"))?;
-    let text =
-        String::from_utf8(bytes).map_err(|_| format!("the key {name} of the kernel is no text in UTF-8"))?;
+        content(key).map_err(|error| format!("the key {name} of the kernel cannot be read: {error}"))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| format!("the key {name} of the kernel is not a text in UTF-8"))?;
     Ok(text.strip_suffix('\n').map(str::to_string).unwrap_or(text))
 }
 
@@ -62,7 +62,7 @@ pub(super) fn read(place: &str) -> Result<Vec<u8>, String> {
         "persistent" => persistent(collection)?,
         _ => {
             return Err(format!(
-                "tickets in KEYRING:{place} can not be read: those of a {anchor} belong to the program that \
+                "tickets in KEYRING:{place} cannot be read: those of a {anchor} belong to the program that \
                  got them; get some with kinit -c KEYRING:session:NAME"
             ));
         }
@@ -118,7 +118,7 @@ fn tickets(names: &Names, ring: i32) -> Result<Option<Vec<u8>>, String> {
     let Some(owner) = links.iter().find(|key| names.is(**key, "user", OWNER)) else { return Ok(None) };
     let read = |key: i32| content(Key::from_id(KeySerialId::new(key)));
     let mut file = HEAD_OF_FILE.to_vec();
-    file.extend(read(*owner).map_err(|error| format!("a key of the kernel can not be read: {error}"))?);
+    file.extend(read(*owner).map_err(|error| format!("a key of the kernel cannot be read: {error}"))?);
     for key in links.iter().filter(|key| *key != owner && !names.is(**key, "user", CLOCK)) {
         // A ticket that has just ended is none.
         if let Ok(ticket) = read(*key) {

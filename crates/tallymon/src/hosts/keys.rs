@@ -398,7 +398,7 @@ pub fn own_name() -> String {
 ///
 /// # Errors
 ///
-/// The server can not be reached, has no open code, or does not know this one; or nothing can be kept here.
+/// The server cannot be reached, has no open code, or does not know this one; or nothing can be kept here.
 pub fn pair(
     address: &TlsAddress,
     code: &PairingCode,

@@ -58,11 +58,11 @@ pub struct HostTable {
     hosts: Vec<KnownHost>,
 }
 
-/// Why a table or a word that names hosts can not be used.
+/// Why a table or a word that names hosts cannot be used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum HostError {
-    /// A file can not be read, or others can change it.
+    /// A file cannot be read, or others can change it.
     File(PathBuf, io::Error),
     /// A line of a file is wrong: its number, and why.
     Line(PathBuf, usize, String),
@@ -70,7 +70,7 @@ pub enum HostError {
     Unknown(String),
     /// Two addresses have this name.
     Twice(String, String, String),
-    /// A text with `://` is no address.
+    /// A text with `://` is not an address.
     Address(AddressError),
 }
 
@@ -118,7 +118,7 @@ impl HostTable {
     ///
     /// # Errors
     ///
-    /// A table can not be read, has a wrong line, or others can change it.
+    /// A table cannot be read, has a wrong line, or others can change it.
     pub fn of_environment() -> Result<HostTable, HostError> {
         let mut table = HostTable::default();
         for path in table_paths() {
@@ -153,7 +153,7 @@ impl HostTable {
                 None => unnamed(parse(first)?),
                 Some(address) => {
                     if !is_host_name(first) {
-                        return Err(wrong(format!("{first:?} can not be the name of a host in a path")));
+                        return Err(wrong(format!("{first:?} cannot be the name of a host in a path")));
                     }
                     let groups = words.map(str::to_string).collect();
                     KnownHost { name: first.to_string(), address: parse(address)?, groups }
@@ -296,10 +296,10 @@ mod tests {
     #[test]
     fn a_wrong_line_is_named() {
         for (text, part) in [
-            ("\nweb1 one", "hosts, line 2: \"one\" is no address"),
-            ("web1", "line 1: \"web1\" is no address"),
+            ("\nweb1 one", "hosts, line 2: \"one\" is not an address"),
+            ("web1", "line 1: \"web1\" is not an address"),
             ("a ssh://x\nA ssh://y", "line 2: A is listed already, as ssh://x"),
-            ("a\\b ssh://x", "can not be the name"),
+            ("a\\b ssh://x", "cannot be the name"),
         ] {
             let error = HostTable::parse(text, Path::new("hosts")).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");

@@ -174,7 +174,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// The file can not be read, is not a log, or has no counters.
+    /// The file cannot be read, is not a log, or has no counters.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Log, LogError> {
         let log = Log::open_while(path, options, || true)?;
         let unread = || LogErrorKind::Unusable("it was not read to its end".to_string());
@@ -542,12 +542,12 @@ impl Log {
         }
         let mut cursor = self.cursor();
         let reader = cursor.take().map(|cursor| cursor.reader);
-        // A reader that can not seek back is opened again when it is needed.
+        // A reader that cannot seek back is opened again when it is needed.
         *cursor = reader.and_then(|reader| begin_at(reader, self.opened.seeks.first()).ok().flatten());
     }
 }
 
-/// A cursor at a point, with a reader that knows all columns; `None` when the reader can not seek there.
+/// A cursor at a point, with a reader that knows all columns; `None` when the reader cannot seek there.
 fn begin_at(mut reader: Box<dyn LogReader>, mark: Option<SeekPoint>) -> Result<Option<Cursor>, SourceError> {
     let Some(mark) = mark else { return Ok(None) };
     let goes = reader.seek_to(mark.position).map_err(source_error)?;

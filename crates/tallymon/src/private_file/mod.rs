@@ -66,7 +66,7 @@ pub fn read_shared_secret(path: &Path) -> io::Result<String> {
 ///
 /// # Errors
 ///
-/// The file can not be read or is no plain file; others can change it or a folder above it.
+/// The file cannot be read or is not a plain file; others can change it or a folder above it.
 pub fn read_own(path: &Path) -> io::Result<String> {
     read(path).map(|(text, _)| text)
 }
@@ -75,7 +75,7 @@ pub fn read_own(path: &Path) -> io::Result<String> {
 ///
 /// # Errors
 ///
-/// The file can not be read or is no plain file; others can read it, or change it or a folder above it.
+/// The file cannot be read or is not a plain file; others can read it, or change it or a folder above it.
 pub fn read_secret(path: &Path) -> io::Result<String> {
     let (text, about) = read(path)?;
     check_private(&about)?;

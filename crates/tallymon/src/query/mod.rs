@@ -96,7 +96,7 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// The location can not be opened.
+    /// The location cannot be opened.
     pub fn open(location: &Location) -> Result<Query, SourceError> {
         Query::new(open(location)?, Language::ENGLISH)
     }
@@ -396,7 +396,7 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// A table can not be read.
+    /// A table cannot be read.
     pub fn load_all_names(&mut self) -> Result<(), SourceError> {
         self.plan.take();
         self.names.load_all(self.source.as_mut())

@@ -57,7 +57,7 @@ impl HostsRecorder {
     ///
     /// # Errors
     ///
-    /// This machine can not be read, or the file can not be written.
+    /// This machine cannot be read, or the file cannot be written.
     pub fn record(&mut self) -> Result<bool, SessionError> {
         let begin = now();
         if let Some(remotes) = &mut self.remotes {

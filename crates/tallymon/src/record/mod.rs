@@ -98,7 +98,7 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// The file can not be written, is there and no native log, or another recorder writes it.
+    /// The file cannot be written, is there and no native log, or another recorder writes it.
     pub fn append_to(path: &Path, options: WriteOptions) -> Result<Recorder, LogError> {
         let file = claim::open(path)?;
         let writer = NativeWriter::append(file, options).map_err(|error| error.in_file(path))?;
@@ -109,7 +109,7 @@ impl Recorder {
     ///
     /// # Errors
     ///
-    /// The file can not be written, exists and must not be replaced, or another recorder writes it.
+    /// The file cannot be written, exists and must not be replaced, or another recorder writes it.
     pub fn create(path: &Path, overwrite: Overwrite, options: WriteOptions) -> Result<Recorder, LogError> {
         let new = claim::begin(path, overwrite)?;
         let begin = || {
@@ -159,7 +159,7 @@ impl Recorder {
         self.host_titles.insert(choice.host.clone(), choice.titles.clone());
     }
 
-    /// What others did to the file: they deleted, replaced or cut it, or wrote to it. A recording can not go
+    /// What others did to the file: they deleted, replaced or cut it, or wrote to it. A recording cannot go
     /// on in it then.
     pub fn trouble(&mut self) -> Option<String> {
         let writer = self.writer.writer();
@@ -383,7 +383,7 @@ impl Query {
 ///
 /// # Errors
 ///
-/// There is no such format, or this build can not write it.
+/// There is no such format, or this build cannot write it.
 pub fn format_of(name: Option<&str>, output: &Path, otherwise: Format) -> Result<Format, LogError> {
     let refused = |words: String| LogError::new(LogErrorKind::Request(words));
     let format = match name {

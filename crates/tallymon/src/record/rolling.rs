@@ -163,7 +163,7 @@ impl RollingRecorder {
     ///
     /// # Errors
     ///
-    /// The file can not be written, or is something else than a native log.
+    /// The file cannot be written, or is something else than a native log.
     pub fn open(&mut self) -> Result<(), LogError> {
         if self.current.is_none() {
             let path = (self.path_of)(self.number);

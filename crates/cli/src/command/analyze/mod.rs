@@ -174,7 +174,7 @@ fn rules(choice: &RuleChoice) -> Result<RuleSet, Failure> {
     for pair in &choice.set {
         let usage = |words: String| Failure::new(Kind::Usage, format_args!("--set {pair:?}: {words}"));
         let (name, value) = pair.split_once('=').ok_or_else(|| usage("write it as NAME=VALUE".to_owned()))?;
-        let value: f64 = value.parse().map_err(|_| usage(format!("{value:?} is no number")))?;
+        let value: f64 = value.parse().map_err(|_| usage(format!("{value:?} is not a number")))?;
         rules.set(name, value).map_err(usage)?;
     }
     Ok(rules)

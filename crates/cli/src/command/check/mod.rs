@@ -42,7 +42,7 @@ fn answer(common: &Common, check: &Check) -> Result<(), Failure> {
         count => {
             let paths = check.paths.len();
             let words =
-                format!("--{name} stands {count} times; write it once, or once for each of {paths} paths");
+                format!("--{name} is given {count} times; give it once, or once for each of {paths} paths");
             Err(Failure::new(Kind::Usage, words))
         }
     };

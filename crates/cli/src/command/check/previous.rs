@@ -42,7 +42,7 @@ impl PreviousSamples {
         PreviousSamples { file, samples }
     }
 
-    /// The readings with rates since the samples that were kept. `None` if any of them can not be computed:
+    /// The readings with rates since the samples that were kept. `None` if any of them cannot be computed:
     /// it is new, was kept too long ago, or began again.
     pub(super) fn since(&self, mut readings: Vec<Reading>, longest: Duration) -> Option<Vec<Reading>> {
         for reading in &mut readings {

@@ -10,7 +10,7 @@ use super::line::WordPosition;
 use super::{Answer, Candidate, paths};
 use crate::arguments::Common;
 
-/// What may stand at a place. What can not be found out is no candidate: a message would spoil the line that
+/// What may stand at a place. What cannot be found out is no candidate: a message would spoil the line that
 /// the user types.
 pub(super) fn answer(common: &Common, place: &WordPosition<'_>) -> Answer {
     let Some(argument) = place.argument else { return named(place) };

@@ -224,7 +224,7 @@ fn limit(text: &str) -> Result<Limit, String> {
 
 /// A number of bytes such as `500M`, `1.5G`, `65536`.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is no size; write it as 65536, 500K, 50M or 1G");
+    let wrong = || format!("{text:?} is not a size; write it as 65536, 500K, 50M or 1G");
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = match text.get(digits.len()..).unwrap_or_default().to_ascii_uppercase().as_str() {
         "" | "B" => 1.0,

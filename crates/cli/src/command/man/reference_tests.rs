@@ -21,7 +21,7 @@ fn write(command: &Command, name: &str, level: usize, text: &mut String) {
     let help = own.render_long_help().to_string();
     let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
     let heading = "#".repeat(level.max(2));
-    // Writing into a text can not fail.
+    // Writing into a text cannot fail.
     let _ = write!(text, "\n{heading} `{name}`\n\n```text\n{}\n```\n", lines.join("\n").trim_end());
     for action in shown(command).filter(|_| level > 1) {
         write(action, &format!("{name} {}", action.get_name()), level.saturating_add(1), text);

@@ -17,7 +17,7 @@ impl Page {
     }
 
     pub(super) fn section(&mut self, title: &str) {
-        // Writing into a string can not fail, here and below.
+        // Writing into a string cannot fail, here and below.
         let _ = writeln!(self.text, ".SH \"{}\"", escaped(title));
     }
 

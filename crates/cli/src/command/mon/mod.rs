@@ -64,7 +64,7 @@ pub(crate) fn run(common: &Common, wanted: &Mon) -> Result<(), Failure> {
     run_with(common, wanted, &wanted.paths, settings)
 }
 
-/// Whether a file has settings: by its ending, or because it is no log and has counters.
+/// Whether a file has settings: by its ending, or because it is not a log and has counters.
 fn is_settings(file: &Path) -> bool {
     if !file.is_file() {
         return false;
@@ -98,7 +98,7 @@ fn run_with(
         locale.instances = wanted.naming.live();
     }
     if !logs.is_empty() && common.file.is_some() {
-        return Err(Failure::new(Kind::Usage, "--file and logs can not be combined; leave out one of them"));
+        return Err(Failure::new(Kind::Usage, "--file and logs cannot be combined; leave out one of them"));
     }
     let is_log = !logs.is_empty();
     let machines = if is_log { Vec::new() } else { hosts::of_paths(common, &chosen)? };

@@ -154,7 +154,7 @@ mod tests {
             // It names its host.
             (r"\\b\System\Threads", r"\\b\System\Threads"),
             ("//b/System/Threads", "//b/System/Threads"),
-            // It is no path: the monitor says so.
+            // It is not a path: the monitor says so.
             (r"\", r"\"),
         ] {
             assert_eq!(on_host(text, "b", false), of_b, "{text}");

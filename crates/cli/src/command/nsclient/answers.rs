@@ -166,7 +166,7 @@ impl Answers {
 fn number(cell: &Cell) -> Result<f64, String> {
     match &cell.value {
         Ok(Value::Text(_)) => Err("it is a text".to_string()),
-        Ok(value) => value.as_f64().ok_or_else(|| "it is no number".to_string()),
+        Ok(value) => value.as_f64().ok_or_else(|| "it is not a number".to_string()),
         Err(why) => Err(why.to_string()),
     }
 }

@@ -83,7 +83,7 @@ pub(crate) fn run(
     let listener = TcpListener::bind(listen).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     let loads = Arc::new(Mutex::new(Loads::default()));
-    // A source that can not be opened is an error now, and not at the first check.
+    // A source that cannot be opened is an error now, and not at the first check.
     let load = load_query(&location)?;
     let (into, ended) = (Arc::clone(&loads), Arc::clone(stop));
     let sampler = thread::Builder::new().name("load".to_string());

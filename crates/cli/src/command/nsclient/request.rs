@@ -67,7 +67,7 @@ impl Request {
             "1" => Request::Version,
             "2" => match rest.parse() {
                 Ok(minutes) if (1..=24 * 60).contains(&minutes) => Request::Load(minutes),
-                _ => return refuse(format!("{rest:?} is no number of minutes from 1 to 1440")),
+                _ => return refuse(format!("{rest:?} is not a number of minutes from 1 to 1440")),
             },
             "3" => Request::UpTime,
             "4" => Request::Disk(named("the disk")?),
@@ -114,7 +114,8 @@ impl FromStr for Allowed {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Allowed, String> {
-        let wrong = || format!("{text:?} is no address and no network: write 192.0.2.1 or 192.0.2.0/24");
+        let wrong =
+            || format!("{text:?} is neither an address nor a network: write 192.0.2.1 or 192.0.2.0/24");
         let (address, bits) = match text.split_once('/') {
             Some((address, bits)) => (address, Some(bits.parse::<u8>().map_err(|_| wrong())?)),
             None => (text, None),

@@ -140,7 +140,7 @@ fn record(recorded: &Recorded, session: &Session) -> Result<PathBuf, Failure> {
     Ok(output)
 }
 
-/// The failure for events that can not be read.
+/// The failure for events that cannot be read.
 fn unreadable(pid: u32, error: &dyn std::fmt::Display) -> Failure {
     Failure::new(Kind::Unreachable, format_args!("process {pid}: reading its events: {error}"))
 }

@@ -14,7 +14,7 @@ pub(super) fn sample(_arguments: &ProfSample) -> Result<(), Failure> {
     Err(unsupported())
 }
 
-/// Running programs can not be found.
+/// Running programs cannot be found.
 pub(super) const fn programs() -> Vec<Listed> {
     Vec::new()
 }

@@ -17,7 +17,7 @@ pub(super) fn open(file: &Path) -> Result<Profile, Failure> {
     Profile::open(file).map_err(|error| failure(file, error))
 }
 
-/// The failure for a profile that can not be read or changed.
+/// The failure for a profile that cannot be read or changed.
 pub(super) fn failure(file: &Path, error: ReadError) -> Failure {
     match error {
         ReadError::Io(error) => Failure::file(file, &error),

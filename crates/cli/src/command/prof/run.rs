@@ -178,8 +178,8 @@ struct LiveFile {
 }
 
 impl LiveFile {
-    /// Updates the counters when it is time. A profile that can not be read does not exist yet. If the
-    /// counters can not be published, that is reported once and the program goes on.
+    /// Updates the counters when it is time. A profile that cannot be read does not exist yet. If the
+    /// counters cannot be published, that is reported once and the program goes on.
     fn update(&mut self) {
         if Instant::now() < self.next {
             return;

@@ -34,7 +34,7 @@ pub(super) fn open(file: &Path) -> Result<Profile, Failure> {
     Ok(profile(&samples))
 }
 
-/// The failure for a stream that can not be read.
+/// The failure for a stream that cannot be read.
 pub(super) fn failure(file: &Path, error: &TraceError) -> Failure {
     match error {
         TraceError::Io(error) => Failure::file(file, error),

@@ -88,7 +88,7 @@ fn page(before: &Look, after: &Look, sort: ProfSort, rows: usize, width: usize) 
     for rate in now.methods.iter().take(rows) {
         let latency = |value: Option<u64>| value.map(time).unwrap_or_default();
         let mut line = String::new();
-        // Writing into a String can not fail.
+        // Writing into a String cannot fail.
         let _ = write!(
             line,
             "{:>9} {:>7.1} {:>7.1} {:>9} {:>9} {:>6}  {}",

@@ -237,7 +237,7 @@ fn warn_of_library(service: &Service) {
     if let Some(part) = closed_part(service) {
         let part = part.display();
         say(format_args!(
-            "{library} is loaded as this user, not as one of its own: others can not read {part}"
+            "{library} is loaded as this user, not as one of its own: others cannot read {part}"
         ));
     }
     if [&service.open, &service.collect, &service.close].into_iter().any(Option::is_none) {
@@ -428,7 +428,7 @@ fn registration(out: &mut impl Write, service: &Service) -> io::Result<()> {
     }?;
     if let Some(part) = closed_part(service) {
         let part = part.display();
-        writeln!(out, "  runs as the user who reads it: others can not read {part}")?;
+        writeln!(out, "  runs as the user who reads it: others cannot read {part}")?;
     }
     match service.check_place() {
         Ok(()) => Ok(()),

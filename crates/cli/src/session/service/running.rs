@@ -33,7 +33,7 @@ pub(super) fn dispatch() -> Result<(), Error> {
 }
 
 fn main(_arguments: Vec<OsString>) {
-    // A service that can not even register is ended by the manager, which writes an event.
+    // A service that cannot even register is ended by the manager, which writes an event.
     let _ = serve();
 }
 

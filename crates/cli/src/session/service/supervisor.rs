@@ -67,7 +67,7 @@ impl<Spawn: FnMut(&str) -> io::Result<Child>> Supervisor<Spawn> {
     ///
     /// # Errors
     ///
-    /// The folders of the sessions can not be read.
+    /// The folders of the sessions cannot be read.
     pub(super) fn begin(&mut self) -> Result<bool, SessionError> {
         for name in self.store.names()? {
             match self.store.read(&name) {
@@ -123,7 +123,7 @@ impl<Spawn: FnMut(&str) -> io::Result<Child>> Supervisor<Spawn> {
     }
 
     fn look(&mut self) {
-        // A folder that can not be read now is read at the next request.
+        // A folder that cannot be read now is read at the next request.
         for name in self.store.take_start_requests().unwrap_or_default() {
             self.launch(&name);
         }
@@ -153,7 +153,7 @@ impl<Spawn: FnMut(&str) -> io::Result<Child>> Supervisor<Spawn> {
         }
         match (self.spawn)(name) {
             Ok(child) => self.wait_for(name, child),
-            Err(error) => self.try_again(name, &format!("its recorder can not be started: {error}")),
+            Err(error) => self.try_again(name, &format!("its recorder cannot be started: {error}")),
         }
     }
 

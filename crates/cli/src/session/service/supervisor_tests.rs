@@ -94,7 +94,7 @@ fn a_program_that_is_not_there_is_said() {
     assert!(supervisor.begin().unwrap());
     assert!(supervisor.running.is_empty() && supervisor.again.contains_key("web"));
     let words = store.status("web").last_error.unwrap();
-    assert!(words.starts_with("its recorder can not be started: "), "{words}");
+    assert!(words.starts_with("its recorder cannot be started: "), "{words}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn is_there(store: &SessionStore) -> bool {
     store.root().is_some() || Path::new("/run/systemd/system").is_dir()
 }
 
-/// The name of the unit of a session. Characters that units can not have are escaped by their numbers.
+/// The name of the unit of a session. Characters that units cannot have are escaped by their numbers.
 fn name_of(session: &str) -> String {
     let mut unit = String::from("tallymon-log-");
     for letter in session.chars() {

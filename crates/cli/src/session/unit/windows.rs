@@ -5,7 +5,7 @@ use tallymon::record::session::SessionStore;
 use super::service;
 use crate::exit::{Failure, Kind};
 
-/// Fails where the service can not record the sessions of a store, before anything is changed.
+/// Fails where the service cannot record the sessions of a store, before anything is changed.
 pub(crate) fn check(store: &SessionStore) -> Result<(), Failure> {
     if store.root().is_some() {
         return Ok(());

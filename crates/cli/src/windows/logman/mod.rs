@@ -277,7 +277,7 @@ fn changed(
     }
     let number = |text: &str| match text.parse::<u64>() {
         Ok(number) if number > 0 => Ok(number),
-        _ => Err(format!("{text:?} is no number")),
+        _ => Err(format!("{text:?} is not a number")),
     };
     settings.samples = words.parsed("sc", number)?.or_else(|| settings.samples.filter(|_| !off("sc")));
     settings.duration = words.parsed("rf", interval)?.or_else(|| settings.duration.filter(|_| !off("rf")));
@@ -340,7 +340,7 @@ fn limits(
 ) -> Result<(), Failure> {
     let megabytes = |text: &str| {
         let bytes = text.parse::<u64>().ok().and_then(|number| number.checked_mul(MEGABYTE));
-        bytes.filter(|bytes| *bytes > 0).ok_or_else(|| format!("{text:?} is no size in MB"))
+        bytes.filter(|bytes| *bytes > 0).ok_or_else(|| format!("{text:?} is not a size in MB"))
     };
     let format = words.one("f").map(str::to_ascii_lowercase);
     let was_ring = settings.segments.is_some();

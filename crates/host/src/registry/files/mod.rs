@@ -16,7 +16,7 @@ pub(crate) const LONGEST: u64 = 64 << 20;
 /// The file operations of the registry. Every method is one step; a crash can happen before it, or in the
 /// middle of it.
 pub(crate) trait Files {
-    /// The bytes of a plain file of at most [`LONGEST`] bytes that others can not write.
+    /// The bytes of a plain file of at most [`LONGEST`] bytes that others cannot write.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// The names in a folder, in no order; names that are not Unicode are left out.
     fn list(&self, folder: &Path) -> io::Result<Vec<String>>;
@@ -99,7 +99,7 @@ impl Files for SystemFiles {
 }
 
 /// The bytes of a file; an error when there are more than [`LONGEST`], whatever size the system reports, and
-/// for what is no regular file: opening a pipe waits for its writer.
+/// for what is not a regular file: opening a pipe waits for its writer.
 pub(crate) fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
     if !fs::metadata(path)?.is_file() {
         let words = "it is not a regular file; copy its content to a file and name that";

@@ -32,8 +32,8 @@ pub(super) fn read_link(path: &Path) -> io::Result<String> {
     Ok(patiently(|| fs::read_to_string(path))?.trim().to_string())
 }
 
-/// A file that somebody reads at this moment can not be replaced everywhere, and one that is being replaced
-/// can not be opened.
+/// A file that somebody reads at this moment cannot be replaced everywhere, and one that is being replaced
+/// cannot be opened.
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     patiently(|| fs::rename(from, to))
 }

@@ -18,7 +18,7 @@ pub(crate) fn default_state_folder() -> Option<PathBuf> {
     Some(state.join("tallymon"))
 }
 
-/// Identifies a file: device, number, length, and when it was changed last in nanoseconds. Programs can not
+/// Identifies a file: device, number, length, and when it was changed last in nanoseconds. Programs cannot
 /// set that time.
 pub(crate) fn identity(path: &Path) -> Option<[u64; 4]> {
     let about = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;

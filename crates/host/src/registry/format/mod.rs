@@ -40,7 +40,7 @@ pub(crate) fn to_files(contents: &Contents) -> BTreeMap<String, String> {
         main.add("language", language);
         let mut text = String::new();
         for (index, title) in contents.table(language).into_iter().flatten() {
-            // Writing into a String can not fail.
+            // Writing into a String cannot fail.
             let _ = writeln!(text, "{index}\t{}", escape(title));
         }
         files.insert(table_file(language), text);
@@ -100,7 +100,7 @@ pub(crate) fn from_files<E: From<Problem>>(
     for (name, line) in services {
         if contents.service(&name).is_some() {
             return Err(
-                Problem::at(&path, line, format!("the service {name:?} stands in an earlier line")).into()
+                Problem::at(&path, line, format!("the service {name:?} is in an earlier line")).into()
             );
         }
         let file = service_file(&name);
@@ -227,7 +227,7 @@ fn read_table(path: &Path, text: &str) -> Result<BTreeMap<u32, String>, Problem>
             return Err(wrong("a text without NUL needed behind the tab"));
         }
         if table.insert(index, title).is_some() {
-            return Err(wrong("the index stands in an earlier line"));
+            return Err(wrong("the index is in an earlier line"));
         }
     }
     Ok(table)
@@ -244,7 +244,7 @@ impl Lines {
     }
 
     fn add(&mut self, key: &str, value: impl std::fmt::Display) {
-        // Writing into a String can not fail.
+        // Writing into a String cannot fail.
         let _ = writeln!(self.text, "{key} = {}", escape(&value.to_string()));
     }
 

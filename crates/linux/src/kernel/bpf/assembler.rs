@@ -8,7 +8,7 @@ use std::fmt;
 
 use super::btf::TypeId;
 
-/// A register. `R10` is the frame pointer and can not be written.
+/// A register. `R10` is the frame pointer and cannot be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Reg {
@@ -151,7 +151,7 @@ impl Compute {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Label(usize);
 
-/// Why a program can not be assembled.
+/// Why a program cannot be assembled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) enum AssemblerError {

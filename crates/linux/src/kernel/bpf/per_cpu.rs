@@ -79,7 +79,7 @@ pub(super) fn possible_cpus() -> Result<Vec<u32>, Refusal> {
     const FILE: &str = "/sys/devices/system/cpu/possible";
     let refusal =
         |reason: String| Refusal { reason: format!("{FILE} {reason}"), remedy: "mount /sys".to_string() };
-    let text = fs::read(FILE).map_err(|error| refusal(format!("can not be read: {error}")))?;
+    let text = fs::read(FILE).map_err(|error| refusal(format!("cannot be read: {error}")))?;
     let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).min(MOST);
     let mut all: Vec<u32> =
         ranges(&text).into_iter().flat_map(|(first, last)| number(first)..=number(last)).collect();

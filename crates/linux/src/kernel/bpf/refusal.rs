@@ -7,7 +7,7 @@ use rustix::thread::CapabilitySet;
 use super::assembler::AssemblerError;
 use super::sys::LoadError;
 
-/// Why BPF can not be used here, and what would help.
+/// Why BPF cannot be used here, and what would help.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// What failed, as a sentence without the final period.

@@ -27,7 +27,7 @@ impl Array {
         Array::create(ARRAY, size, count, MAPPABLE)
     }
 
-    /// Creates a map with one value of `size` bytes per CPU, whose memory can not be mapped.
+    /// Creates a map with one value of `size` bytes per CPU, whose memory cannot be mapped.
     pub(super) fn per_cpu(size: u32) -> io::Result<Array> {
         const ARRAY_EACH_PROCESSOR: u32 = 6;
         Array::create(ARRAY_EACH_PROCESSOR, size, 1, 0)

@@ -17,7 +17,7 @@ pub(super) fn with_kernel_types<Found, Error: Display>(
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let types = Whole::read(TYPES).map_err(|error| Refusal {
-        reason: format!("{TYPES} can not be read: {error}"),
+        reason: format!("{TYPES} cannot be read: {error}"),
         remedy: "use a kernel that was built with CONFIG_DEBUG_INFO_BTF".to_string(),
     })?;
     let btf = Btf::parse(types.bytes()).map_err(|error| Refusal::of_kernel(error.to_string()))?;

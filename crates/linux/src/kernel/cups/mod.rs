@@ -34,9 +34,9 @@ pub enum CupsError {
     Denied,
     /// It did not answer before the deadline.
     Late,
-    /// The socket can not be used.
+    /// The socket cannot be used.
     Socket(ErrorKind),
-    /// Its answer can not be decoded.
+    /// Its answer cannot be decoded.
     Answer(ParseError),
     /// It answered with this error status of the protocol.
     Status(u16),

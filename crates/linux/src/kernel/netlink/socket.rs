@@ -74,7 +74,7 @@ impl RouteSocket {
     ///
     /// # Errors
     ///
-    /// The kernel refuses, or its answer can not be decoded; `links` is empty then.
+    /// The kernel refuses, or its answer cannot be decoded; `links` is empty then.
     pub(crate) fn links(&mut self, links: &mut Vec<Link>) -> Result<(), RouteError> {
         self.collect(GET_LINK, &link_request(SKIP_STATS), links, |message| {
             (message.kind == NEW_LINK).then(|| Link::decode(message.body)).transpose()
@@ -161,7 +161,7 @@ impl RouteSocket {
         Err(RouteError::Interrupted)
     }
 
-    /// Sends the request once and receives the whole answer, even after a message that can not be decoded:
+    /// Sends the request once and receives the whole answer, even after a message that cannot be decoded:
     /// the kernel refuses the next request while an answer is pending.
     fn dump<T>(
         &mut self,
@@ -240,10 +240,10 @@ impl LinkEvents {
 
     /// Whether something has changed since the last call; never waits.
     ///
-    /// Also true when events were lost or can not be received: the interfaces have to be read then, too.
+    /// Also true when events were lost or cannot be received: the interfaces have to be read then, too.
     pub(crate) fn changed(&mut self) -> bool {
         let mut changed = false;
-        // Bounded, so that a flood of events can not block the caller; the next call receives the rest.
+        // Bounded, so that a flood of events cannot block the caller; the next call receives the rest.
         for _ in 0..MOST_EVENTS {
             match rustix::net::recv(&self.socket, &mut *self.buffer, RecvFlags::empty()) {
                 Ok(_) => changed = true,
@@ -339,7 +339,7 @@ pub(crate) enum RouteError {
     Socket(Errno),
     /// The kernel refused the request.
     Kernel(Errno),
-    /// The answer can not be decoded.
+    /// The answer cannot be decoded.
     Decode(DecodeError),
     /// Interfaces kept changing while the kernel listed them; another try may succeed.
     Interrupted,
@@ -425,7 +425,7 @@ mod tests {
         // A message type that no kernel has.
         let refused = socket.collect(4094, &[0; 16], &mut links, |_| Ok(None));
         assert!(matches!(refused, Err(RouteError::Kernel(_))), "{refused:?}");
-        // An answer that can not be decoded is still received completely.
+        // An answer that cannot be decoded is still received completely.
         let wrong = socket.collect(GET_LINK, &link_request(0), &mut links, |_| {
             Err::<Option<Link>, _>(DecodeError::Missing { what: "sense" })
         });

@@ -33,7 +33,7 @@ pub(crate) struct MemInfo {
     pub active_file: Option<u64>,
     /// `Inactive(file)`, since kernel 2.6.28.
     pub inactive_file: Option<u64>,
-    /// `Unevictable`: pages that can not be reclaimed, since kernel 2.6.28.
+    /// `Unevictable`: pages that cannot be reclaimed, since kernel 2.6.28.
     pub unevictable: Option<u64>,
     /// `Mlocked`, since kernel 2.6.28.
     pub mlocked: Option<u64>,
@@ -61,7 +61,7 @@ pub(crate) struct MemInfo {
     pub slab: Option<u64>,
     /// `SReclaimable`: the part of `slab` that can be reclaimed, since kernel 2.6.19.
     pub slab_reclaimable: Option<u64>,
-    /// `SUnreclaim`: the part of `slab` that can not be reclaimed, since kernel 2.6.19.
+    /// `SUnreclaim`: the part of `slab` that cannot be reclaimed, since kernel 2.6.19.
     pub slab_unreclaimable: Option<u64>,
     /// `KernelStack`, since kernel 2.6.32.
     pub kernel_stack: Option<u64>,

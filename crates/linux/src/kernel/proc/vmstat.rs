@@ -186,7 +186,7 @@ mod tests {
         let stat = VmStat::parse(&fixture("3.10/vmstat")).unwrap();
         assert_eq!(stat.stolen_by_kswapd, Some(20_101 + 610_220 + 3));
         assert_eq!(stat.stolen_directly, Some(512 + 77));
-        assert_eq!(stat.scanned_directly, Some(600 + 90), "pgscan_direct_throttle is no zone");
+        assert_eq!(stat.scanned_directly, Some(600 + 90), "pgscan_direct_throttle is not a zone");
         assert_eq!(stat.stolen(), Some(20_101 + 610_220 + 3 + 512 + 77));
         assert_eq!(stat.allocation_stalls, Some(31));
         assert_eq!((stat.file_refaults, stat.oom_kills, stat.zswap_out), (None, None, None));

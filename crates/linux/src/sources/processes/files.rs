@@ -91,7 +91,7 @@ impl ProcessRow {
         let known = self.idle.last_stat.take().filter(|_| self.idle.skips_stat).ok_or(not_requested);
         let stat = if needs_stat { self.read_stat(wants.stat, reader)? } else { known };
         if self.start_ticks.is_none() {
-            // Without a start time nothing identifies it, so it can not be shown.
+            // Without a start time nothing identifies it, so it cannot be shown.
             return Err(Exited);
         }
         self.idle.last_stat = stat.ok();

@@ -11,7 +11,7 @@ use crate::kernel::reusable_file::{Buffer, ReusableFile};
 use crate::kernel::root::Root;
 
 impl ProcessTable {
-    /// What can be read about the processes here, and what can not.
+    /// What can be read about the processes here, and what cannot.
     pub(crate) fn findings(&mut self, root: &Root) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut pids = Vec::new();

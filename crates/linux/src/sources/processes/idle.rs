@@ -40,7 +40,7 @@ const MISSES: u32 = 2;
 /// Decides which processes are skipped, and finds those that have to be read after all.
 #[derive(Debug, Default)]
 pub(super) struct IdleFilter {
-    /// `/proc/loadavg`; `None` where it is not the kernel's own, or can not be used.
+    /// `/proc/loadavg`; `None` where it is not the kernel's own, or cannot be used.
     load: Option<ReusableFile>,
     /// How many samples in a row did not account for all runnable threads.
     misses: u32,
@@ -73,7 +73,7 @@ impl IdleFilter {
         self.gone.push(pid);
     }
 
-    /// Ends a sample in which `pids` were listed: reads the processes that can not be skipped.
+    /// Ends a sample in which `pids` were listed: reads the processes that cannot be skipped.
     pub(super) fn finish(
         &mut self,
         rows: &mut Vec<ProcessRow>,

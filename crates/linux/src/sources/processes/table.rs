@@ -193,7 +193,7 @@ impl ProcessTable {
     ///
     /// # Errors
     ///
-    /// The processes can not be listed.
+    /// The processes cannot be listed.
     pub(crate) fn refresh(
         &mut self,
         facts: &SystemFacts,

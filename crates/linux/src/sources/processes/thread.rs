@@ -214,7 +214,7 @@ impl Thread {
         let stat =
             if need_stat { self.read_stat(pid, wants.stat, reader)? } else { Err(Absence::NotRequested) };
         if self.start_ticks.is_none() {
-            // Without a start time nothing identifies it, so it can not be shown.
+            // Without a start time nothing identifies it, so it cannot be shown.
             return Err(Exited);
         }
         self.values.cpu = if wants.cpu {

@@ -265,7 +265,7 @@ impl<R: BufRead + Send> AtopDecoder<R> {
                 }
                 Sort::Percent => match word.trim_end_matches('%').parse::<f64>() {
                     Ok(number) if number.is_finite() => Some(Number::F64(number)),
-                    _ => return Err("a value is no number"),
+                    _ => return Err("a value is not a number"),
                 },
                 Sort::Now | Sort::Pages | Sort::Positive | Sort::Natural => match word.parse::<i64>() {
                     Ok(-1) => None,
@@ -280,7 +280,7 @@ impl<R: BufRead + Send> AtopDecoder<R> {
                         word.parse()
                             .ok()
                             .filter(|number: &f64| number.is_finite())
-                            .ok_or("a value is no number")?,
+                            .ok_or("a value is not a number")?,
                     )),
                 },
                 Sort::Sum | Sort::Ticks | Sort::SumPages => match word.parse::<i64>() {
@@ -295,7 +295,7 @@ impl<R: BufRead + Send> AtopDecoder<R> {
                         grown.push(Growth { place, field: fields.len(), by: by.saturating_mul(factor) });
                         None
                     }
-                    Err(_) => return Err("a count is no number"),
+                    Err(_) => return Err("a count is not a number"),
                 },
             };
             let own = match (sort, number) {

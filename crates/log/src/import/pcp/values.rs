@@ -360,7 +360,7 @@ fn read_set(bytes: Bytes<'_>, at: usize) -> Result<Set, Error> {
     Ok(Set { metric, values, first, is_inside: format == 0, end: first.saturating_add(length) })
 }
 
-/// Reads one value; `None` if it is of a type that is no number and no text.
+/// Reads one value; `None` if it is of a type that is neither a number nor a text.
 fn read_value(
     bytes: Bytes<'_>,
     at: usize,

@@ -24,7 +24,7 @@ impl AddDialog {
     ///
     /// # Errors
     ///
-    /// The source can not be opened again, or its names can not be read.
+    /// The source cannot be opened again, or its names cannot be read.
     pub(crate) fn of_chosen(workspace: &mut Workspace) -> Result<AddDialog, SourceError> {
         let chosen = workspace.monitor.chosen().map(|series| (series.object, series.counter));
         let (hosts, host) = (workspace.hosts(), workspace.chosen_host());

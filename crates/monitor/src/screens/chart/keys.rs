@@ -134,7 +134,7 @@ fn show_overview(workspace: &mut Workspace) {
 fn change_time(command: Command, workspace: &mut Workspace) -> bool {
     let in_log = workspace.replay.is_some();
     match command {
-        // A log can not be frozen, updated, cleared or swept over.
+        // A log cannot be frozen, updated, cleared or swept over.
         Command::Freeze | Command::Update | Command::Clear | Command::Sweep if in_log => {}
         Command::Freeze => freeze(workspace),
         Command::Update => update(workspace),

@@ -256,7 +256,7 @@ fn rest_line(workspace: &Workspace, fold: &Fold, columns: &[LegendColumn], buffe
     }
 }
 
-/// A path that can not be used: red, with the wrong part underlined, and the nearest names.
+/// A path that cannot be used: red, with the wrong part underlined, and the nearest names.
 fn failed_line(workspace: &Workspace, behind: usize, buffer: &mut Buffer, area: Rect, chosen: bool) {
     let Some(error) = workspace.monitor.failed().get(behind) else { return };
     let theme = workspace.theme;

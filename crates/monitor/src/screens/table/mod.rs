@@ -35,7 +35,7 @@ impl TableScreen {
     ///
     /// # Errors
     ///
-    /// The log can not be read.
+    /// The log cannot be read.
     pub(crate) fn open(workspace: &mut Workspace) -> Result<Option<TableScreen>, SourceError> {
         let host = workspace.chosen_host();
         let chosen = workspace.monitor.chosen().filter(|series| series.instance.is_some());

@@ -117,7 +117,7 @@ pub(super) fn opens() -> impl Iterator<Item = (c_long, usize)> {
     OPENS.iter().map(|(call, _, flags)| (*call, *flags))
 }
 
-/// The other calls that may change files. A filter can not see the flags of `openat2`, which are in memory.
+/// The other calls that may change files. A filter cannot see the flags of `openat2`, which are in memory.
 pub(super) fn others() -> impl Iterator<Item = c_long> {
     CHANGES.iter().chain(OLDER_CHANGES).map(|(call, _)| *call).chain([libc::SYS_openat2])
 }
@@ -196,7 +196,7 @@ impl Changed {
     }
 }
 
-/// The first bytes at an address in the memory of a thread; fewer, or none, where they can not be read.
+/// The first bytes at an address in the memory of a thread; fewer, or none, where they cannot be read.
 fn memory(thread: u32, at: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0u8; length];
     let found = File::open(format!("/proc/{thread}/mem")).and_then(|memory| memory.read_at(&mut bytes, at));
@@ -204,7 +204,7 @@ fn memory(thread: u32, at: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// A path in the memory of a thread; `None` where it can not be read.
+/// A path in the memory of a thread; `None` where it cannot be read.
 fn path_at(thread: u32, at: u64) -> Option<PathBuf> {
     let mut bytes = memory(thread, at, LONGEST_PATH);
     let end = bytes.iter().position(|byte| *byte == 0)?;

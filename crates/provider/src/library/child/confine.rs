@@ -184,7 +184,7 @@ const fn instruction(code: u16, k: u32, yes: u8, no: u8) -> libc::sock_filter {
 pub(super) enum Processes<'a> {
     /// These get no signals and keep their limits.
     Guarded(&'a [Pid]),
-    /// The library can not name any process outside of its PID namespace, where this is its own number.
+    /// The library cannot name any process outside of its PID namespace, where this is its own number.
     Inside(Pid),
 }
 
@@ -256,7 +256,7 @@ fn by_first(numbers: &[u32], then: libc::sock_filter, or: libc::sock_filter) -> 
 
 /// Refuses the calls of the list in this process and those that it forks, for good. With a listener its
 /// holder decides; without one, as in an older kernel, the calls just fail. When the holder ends they fail
-/// too: nobody waits for an answer that can not come.
+/// too: nobody waits for an answer that cannot come.
 pub(super) fn filter_calls(processes: Processes<'_>) -> io::Result<Option<Listener>> {
     let architecture = ARCHITECTURE.ok_or(io::ErrorKind::Unsupported)?;
     let set = |asks: bool, flags: libc::c_ulong| {

@@ -2,8 +2,8 @@
 //! server is dead, and its path in memory that is mapped from there.
 //!
 //! A process looks, and the supervisor waits for it a moment. A process that is late is killed and left
-//! alone, and another one takes its place, a few times: a library can not make the supervisor wait long. It
-//! can not be a thread: a process whose children are in another PID namespace can not start any.
+//! alone, and another one takes its place, a few times: a library cannot make the supervisor wait long. It
+//! cannot be a thread: a process whose children are in another PID namespace cannot start any.
 
 use std::ffi::c_long;
 use std::io;

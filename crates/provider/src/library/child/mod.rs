@@ -2,7 +2,7 @@
 //!
 //! Its standard input is the socket to the reader, its standard output the file that Collect writes to, its
 //! standard error a pipe whose lines become events. The library finds standard input closed and its output in
-//! that pipe, and no other file open. The process leads its own session, can not gain rights, writes no core
+//! that pipe, and no other file open. The process leads its own session, cannot gain rights, writes no core
 //! dump, and ends when the reader does; `supervise` has the other protections.
 
 mod changes;

@@ -80,7 +80,7 @@ pub(super) fn enter(socket: OwnedFd, memory: File, counts: Counts, wanted: Wante
         // it.
         rustix::process::set_parent_process_death_signal(None)?;
     }
-    // The same user can not trace the supervisor. It does not matter where that fails.
+    // The same user cannot trace the supervisor. It does not matter where that fails.
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let (report, reported) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let (eye, listened) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
@@ -167,7 +167,7 @@ fn become_library(
             active.add(Protections::SIGNAL_SCOPE);
         }
     }
-    // In a namespace the library can not name other processes. Landlock alone would leave it their limits.
+    // In a namespace the library cannot name other processes. Landlock alone would leave it their limits.
     let processes = match active.has(Protections::PID_NAMESPACE) {
         true => Processes::Inside(rustix::process::getpid()),
         false => Processes::Guarded(guarded),

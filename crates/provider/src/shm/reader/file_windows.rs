@@ -43,7 +43,7 @@ impl SharedFile {
     /// Opens a file that only its owner can write; returns the owner too.
     pub(super) fn open(path: &Path) -> Result<(SharedFile, u32), RefusalReason> {
         let file = File::options().read(true).custom_flags(FILE_FLAG_OPEN_REPARSE_POINT).open(path);
-        // A folder can not be opened for reading.
+        // A folder cannot be opened for reading.
         let file =
             file.map_err(|error| if path.is_dir() { RefusalReason::NotAFile } else { error.into() })?;
         let others = FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT | FILE_ATTRIBUTE_DEVICE;
@@ -79,7 +79,7 @@ impl SharedFile {
         self.mapped.is_some()
     }
 
-    /// Whether it has so many bytes still: what is mapped can not be cut off.
+    /// Whether it has so many bytes still: what is mapped cannot be cut off.
     #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "other systems ask for the length")]
     pub(super) fn still_has(&self, _length: usize) -> Result<(), RefusalReason> {
         Ok(())

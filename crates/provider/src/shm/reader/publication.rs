@@ -97,7 +97,7 @@ impl Publication {
         let head = Part::new(&image, 0);
         let Head { version, keep, pid, start, definitions: length, objects: n_objects, used } =
             check_header(head)?;
-        // Open the descriptor first, then compare the start time: the id can not pass to another process in
+        // Open the descriptor first, then compare the start time: the id cannot pass to another process in
         // between.
         let watch = watch(pid);
         let has_ended = || !is_running(pid, start, path);

@@ -95,7 +95,7 @@ async fn ask(server: SocketAddr, name: &str) -> Result<Vec<String>, String> {
 fn question(number: u16, name: &str) -> Result<Vec<u8>, String> {
     let mut packet = Packet::new_query(number);
     packet.set_flags(PacketFlag::RECURSION_DESIRED);
-    let name = Name::new(name).map_err(|_| format!("{name:?} is no name of DNS"))?;
+    let name = Name::new(name).map_err(|_| format!("{name:?} is not a name of DNS"))?;
     packet.questions.push(Question::new(name, QTYPE::TYPE(TYPE::SRV), QCLASS::CLASS(CLASS::IN), false));
     packet.build_bytes_vec().map_err(|error| error.to_string())
 }

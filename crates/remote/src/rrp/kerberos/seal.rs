@@ -34,7 +34,7 @@ const fn length(kind: EncryptionType) -> usize {
 }
 
 fn usable(key: &Key) -> Result<EncryptionType, KerberosError> {
-    kind(key).ok_or_else(|| KerberosError::denied(format!("a key of kind {} can not be used", key.kind)))
+    kind(key).ok_or_else(|| KerberosError::denied(format!("a key of kind {} cannot be used", key.kind)))
 }
 
 /// Encrypts for one use.

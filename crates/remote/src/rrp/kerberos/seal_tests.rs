@@ -23,7 +23,7 @@ fn the_strongest_key_with_its_salt() {
     let salt = |text: &str| text.to_string();
     assert_eq!(best(&[entry(17, Some("x"), None), entry(18, Some("Y"), None)]), Ok((18, salt("Y"))));
     assert_eq!(best(&[entry(18, None, Some(4096)), entry(23, None, None)]), Ok((18, salt("Rann"))));
-    // A key that is hashed more often can not be made.
+    // A key that is hashed more often cannot be made.
     assert_eq!(best(&[entry(18, None, Some(9)), entry(17, Some("x"), None)]), Ok((17, salt("x"))));
     assert_eq!(best(&[]), Ok((18, salt("Rann"))));
     let error = best(&[entry(23, None, None), entry(20, None, None)]).unwrap_err().to_string();

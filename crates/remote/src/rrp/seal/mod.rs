@@ -1,5 +1,5 @@
 //! Messages of RPC that nobody between us and the server can read or change. They stand in where SMB itself
-//! can not encrypt.
+//! cannot encrypt.
 //!
 //! | module | contents |
 //! |---|---|

@@ -44,7 +44,7 @@ pub(super) fn open(path: &Path) -> Result<File, LogError> {
 pub(super) fn begin(path: &Path, overwrite: Overwrite) -> Result<NewFile, LogError> {
     let in_file = |error: std::io::Error| LogError::from(error).in_file(path);
     let is_plain = std::fs::metadata(path).is_ok_and(|about| about.is_file());
-    // What can not be read may still be replaced.
+    // What cannot be read may still be replaced.
     if is_plain
         && let Ok(old) = File::open(path)
         && matches!(lock_within(&old, LINGERING), Err(TryLockError::WouldBlock))

@@ -96,7 +96,7 @@ impl SessionStore {
     ///
     /// # Errors
     ///
-    /// The command can not be started, or the recorder ended or met an error.
+    /// The command cannot be started, or the recorder ended or met an error.
     pub fn start(&self, settings: &SessionSettings, mut recorder: Command) -> Result<(), SessionError> {
         let name = &settings.name;
         self.check_startable(settings)?;
@@ -181,7 +181,7 @@ impl SessionStore {
     ///
     /// # Errors
     ///
-    /// Logs of its format are not read here, or the server of its lake can not be asked.
+    /// Logs of its format are not read here, or the server of its lake cannot be asked.
     pub fn logs(&self, settings: &SessionSettings) -> Result<Vec<PathBuf>, SessionError> {
         settings.check_readable()?;
         settings.inputs()

@@ -14,21 +14,21 @@ use crate::path_error::PathError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SettingsFault {
-    /// The name can not be part of the name of a file.
+    /// The name cannot be part of the name of a file.
     Name(String),
-    /// The names of logs can not begin with this.
+    /// The names of logs cannot begin with this.
     Base(String),
     /// Neither counters nor all objects are chosen.
     NothingToRecord,
     /// Samples are to be sent, and no counters are chosen.
     NothingToSend,
-    /// Samples of other machines can not be sent.
+    /// Samples of other machines cannot be sent.
     HostsAreNotSent,
     /// Two hosts have this name.
     HostTwice(String),
     /// This host has counters beside all objects, or neither.
     HostCounters(String),
-    /// This program can not write the format.
+    /// This program cannot write the format.
     NotBuilt(Format),
     /// A ring needs to know when a new log begins.
     RingWithoutRotation,
@@ -40,13 +40,13 @@ pub enum SettingsFault {
     Zero,
     /// The end is not after the begin.
     EndBeforeBegin,
-    /// A limit of an alert can not be read.
+    /// A limit of an alert cannot be read.
     Limit(String),
     /// Something is to be done at an alert, and no limit is there.
     NoLimit,
     /// An alert that does nothing.
     NoAction,
-    /// The address of a webhook is no address, or there is a token without one.
+    /// The address of a webhook is not an address, or there is a token without one.
     Webhook,
 }
 
@@ -55,14 +55,14 @@ impl fmt::Display for SettingsFault {
         match self {
             SettingsFault::Name(name) => write!(
                 f,
-                "{name:?} is no name of a session: up to 100 letters, digits, spaces, '-', '_' and '.', and no '.' first"
+                "{name:?} is not a name of a session: up to 100 letters, digits, spaces, '-', '_' and '.', and no '.' first"
             ),
-            SettingsFault::Base(base) => write!(f, "{base:?} can not be the beginning of the name of a log"),
+            SettingsFault::Base(base) => write!(f, "{base:?} cannot be the beginning of the name of a log"),
             SettingsFault::NothingToRecord => {
                 f.write_str("nothing to record: choose counters, or all objects")
             }
             SettingsFault::NothingToSend => {
-                f.write_str("nothing to send: choose counters; a session can not send all objects")
+                f.write_str("nothing to send: choose counters; a session cannot send all objects")
             }
             SettingsFault::HostsAreNotSent => f.write_str(
                 "samples of other machines are only recorded: leave out the receiver, or the other machines",
@@ -88,7 +88,7 @@ impl fmt::Display for SettingsFault {
             SettingsFault::Zero => f.write_str("a size or number of 0 leaves nothing to record"),
             SettingsFault::Limit(text) => write!(
                 f,
-                "{text:?} is no limit: write a counter path, '>' or '<' and a number, \
+                "{text:?} is not a limit: write a counter path, '>' or '<' and a number, \
                  such as '\\Processor(_Total)\\% Processor Time > 90'"
             ),
             SettingsFault::NoLimit => f.write_str("an alert needs a limit, such as 'PATH > 90'"),
@@ -105,7 +105,7 @@ impl fmt::Display for SettingsFault {
     }
 }
 
-/// Why something can not be done with a session. Names are those of sessions.
+/// Why something cannot be done with a session. Names are those of sessions.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SessionError {
@@ -113,7 +113,7 @@ pub enum SessionError {
     NoHome,
     /// There is no session of this name.
     NotFound(String),
-    /// The settings can not be used.
+    /// The settings cannot be used.
     Settings(SettingsFault),
     /// A file of settings is damaged: its path, and what is wrong.
     Damaged(PathBuf, String),
@@ -131,15 +131,15 @@ pub enum SessionError {
     NoLogs(String),
     /// Logs of this format are not read here.
     NotRead(Format),
-    /// The recorder can not be started.
+    /// The recorder cannot be started.
     Start(io::Error),
-    /// A file can not be read or written.
+    /// A file cannot be read or written.
     File(PathBuf, io::Error),
     /// A counter path of the session is wrong.
     Path(PathError),
     /// The source does not answer.
     Source(SourceError),
-    /// A log can not be read or written.
+    /// A log cannot be read or written.
     Log(LogError),
 }
 

@@ -15,7 +15,7 @@ impl SessionStore {
     ///
     /// # Errors
     ///
-    /// There is no such session, or the request can not be written.
+    /// There is no such session, or the request cannot be written.
     pub fn request_start(&self, name: &str) -> Result<(), SessionError> {
         self.read(name)?;
         self.write_state(name, REQUEST, "")
@@ -25,7 +25,7 @@ impl SessionStore {
     ///
     /// # Errors
     ///
-    /// The folder of the state can not be read.
+    /// The folder of the state cannot be read.
     pub fn take_start_requests(&self) -> Result<Vec<String>, SessionError> {
         let mut names = Vec::new();
         for name in self.state_names(REQUEST)? {
@@ -42,7 +42,7 @@ impl SessionStore {
     ///
     /// # Errors
     ///
-    /// The status can not be written.
+    /// The status cannot be written.
     pub fn note_failure(&self, name: &str, words: &str) -> Result<(), SessionError> {
         let Some(_lock) = self.lock(name)? else { return Ok(()) };
         let before = self.status(name);

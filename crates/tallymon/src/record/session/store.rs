@@ -1,7 +1,7 @@
 //! Where sessions are, which of them record, and how a recorder is asked for something.
 //!
 //! A session that records holds a lock on a file. The system frees it with the process, however that ends,
-//! so a crash leaves no lock behind. Other users can not open the lock, so they can not hold it either.
+//! so a crash leaves no lock behind. Other users cannot open the lock, so they cannot hold it either.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -115,7 +115,7 @@ impl SessionStore {
     ///
     /// # Errors
     ///
-    /// The folder can not be read.
+    /// The folder cannot be read.
     pub fn names(&self) -> Result<Vec<String>, SessionError> {
         names_in(&self.settings, "json")
     }
@@ -152,7 +152,7 @@ impl SessionStore {
     ///
     /// # Errors
     ///
-    /// They can not be used, or not be written.
+    /// They cannot be used, or not be written.
     pub fn write(&self, settings: &SessionSettings) -> Result<(), SessionError> {
         settings.check()?;
         make_folder(&self.settings)?;
@@ -163,7 +163,7 @@ impl SessionStore {
     ///
     /// # Errors
     ///
-    /// There is no such session, it is recording, or its file can not be removed.
+    /// There is no such session, it is recording, or its file cannot be removed.
     pub fn delete(&self, name: &str) -> Result<(), SessionError> {
         if !self.has(name) {
             return Err(SessionError::NotFound(name.to_owned()));
@@ -305,7 +305,7 @@ impl SessionSettings {
     ///
     /// # Errors
     ///
-    /// It can not be read, or is damaged.
+    /// It cannot be read, or is damaged.
     pub fn read(path: &Path) -> Result<SessionSettings, SessionError> {
         SessionSettings::of_file(path, fs::read_to_string(path))
     }
@@ -337,7 +337,7 @@ fn names_in(folder: &Path, extension: &str) -> Result<Vec<String>, SessionError>
     Ok(names)
 }
 
-/// The text of a plain file that others can not write, or replace by another one.
+/// The text of a plain file that others cannot write, or replace by another one.
 fn read_text(path: &Path) -> io::Result<String> {
     check_path(path)?;
     let mut text = String::new();
@@ -362,7 +362,7 @@ fn make_folder(folder: &Path) -> Result<(), SessionError> {
 ///
 /// # Errors
 ///
-/// The file can not be written; it is as before then.
+/// The file cannot be written; it is as before then.
 fn replace_file(path: &Path, text: &str) -> Result<(), SessionError> {
     let mut part = path.as_os_str().to_os_string();
     part.push(format!(".{}.part", std::process::id()));

@@ -79,7 +79,7 @@ impl SessionSettings {
         settings.sync = fields.time("sync")?.unwrap_or(settings.sync);
         settings.lake = fields.text("lake")?.map(PathBuf::from);
         if let Some(lake) = settings.lake.as_ref().filter(|lake| !is_address(lake)) {
-            return Err(format!("\"lake\": {lake:?} is no address, such as s3://BUCKET/FOLDER"));
+            return Err(format!("\"lake\": {lake:?} is not an address, such as s3://BUCKET/FOLDER"));
         }
         if let Some(base) = fields.text("base")? {
             settings.base = base.to_owned();
@@ -120,7 +120,7 @@ fn host_from_json(json: &Json) -> Result<SessionHost, String> {
     let text = |key: &str| fields.text(key)?.ok_or_else(|| format!("\"hosts\": a host without {key:?}"));
     let name = text("name")?.to_owned();
     if !is_host_name(&name) {
-        return Err(format!("\"hosts\": {name:?} can not be the name of a host in a path"));
+        return Err(format!("\"hosts\": {name:?} cannot be the name of a host in a path"));
     }
     let address = text("address")?.parse();
     let address = address.map_err(|error: AddressError| format!("\"hosts\": {name}: {error}"))?;
@@ -220,7 +220,7 @@ mod tests {
         refused(|settings| settings.all_objects = true, "host \"web1\": choose either");
         refused(|settings| settings.hosts[1].counters.clear(), "host \"web2\": choose either");
         refused(|settings| settings.hosts[1].name = "WEB1".to_owned(), "two hosts are called \"web1\"");
-        refused(|settings| settings.hosts[0].name = r"a\b".to_owned(), "can not be the name of a host");
+        refused(|settings| settings.hosts[0].name = r"a\b".to_owned(), "cannot be the name of a host");
         let sent = |settings: &mut SessionSettings| {
             settings.counters = vec![r"\a\b".to_owned()];
             settings.otlp = Some(OtlpExport::default());
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(SessionSettings::from_text(&settings.to_text()), Ok(settings.clone()));
         settings.lake = Some(PathBuf::from("/tmp/a"));
         let error = SessionSettings::from_text(&settings.to_text()).unwrap_err();
-        assert!(error.contains("\"/tmp/a\" is no address"), "{error}");
+        assert!(error.contains("\"/tmp/a\" is not an address"), "{error}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Recordings of a session that wait on the disk until object storage has taken them.
 //!
 //! One is put at a time, in the order of their numbers, on a thread. When that fails, the next try comes
-//! after a pause that grows, with the next recording: one that can not be read does not keep back the
+//! after a pause that grows, with the next recording: one that cannot be read does not keep back the
 //! others. What waits has a limit: beyond it the oldest recording is removed, and that is said.
 
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Why a recording was not put.
 struct Failed {
     reason: String,
-    /// The server can not be reached, so that nothing else can be put either.
+    /// The server cannot be reached, so that nothing else can be put either.
     is_away: bool,
 }
 
@@ -90,7 +90,7 @@ impl Uploads {
         self.saying(words)
     }
 
-    /// Puts what waits, each once. What can not be put, or not within `patience`, stays for the next
+    /// Puts what waits, each once. What cannot be put, or not within `patience`, stays for the next
     /// recorder.
     pub(super) fn finish(&mut self, patience: Duration) -> Vec<String> {
         let until = Instant::now() + patience;
@@ -241,7 +241,7 @@ impl Uploads {
     }
 }
 
-/// Whether an error says that the server can not be reached.
+/// Whether an error says that the server cannot be reached.
 fn is_away(error: &LogError) -> bool {
     match &error.kind {
         LogErrorKind::Io(error) => matches!(
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(words.len(), 2, "{words:?}");
         assert!(words[0].contains("1.recording.tally: lost with its 100 bytes"), "{words:?}");
         assert_eq!(uploads.waiting.keys().copied().collect::<Vec<_>>(), [3, 4]);
-        // What can not be put stays, and is tried again later.
+        // What cannot be put stays, and is tried again later.
         assert!(uploads.start(uploads.following()).is_ok());
         while !uploads.current.as_ref().unwrap().1.is_finished() {
             thread::sleep(LOOK);

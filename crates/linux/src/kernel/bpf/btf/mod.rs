@@ -57,7 +57,7 @@ pub struct Field {
     pub of: TypeId,
 }
 
-/// Why a type description can not be used.
+/// Why a type description cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BtfError {
@@ -70,7 +70,7 @@ pub enum BtfError {
         /// The byte where it begins, from the start of the section.
         at: usize,
     },
-    /// A type of unknown kind, after which the next type can not be found.
+    /// A type of unknown kind, after which the next type cannot be found.
     UnknownKind {
         /// The kind.
         kind: u32,

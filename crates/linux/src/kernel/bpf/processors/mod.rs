@@ -83,7 +83,7 @@ impl Processors {
         self.run()?;
         let before = self.softirqs();
         let text =
-            fs::read(FILE).map_err(|error| Refusal::of_kernel(format!("{FILE} can not be read: {error}")))?;
+            fs::read(FILE).map_err(|error| Refusal::of_kernel(format!("{FILE} cannot be read: {error}")))?;
         self.run()?;
         let after = self.softirqs();
         let file = Softirqs::parse(&text).map_err(|error| Refusal::of_kernel(error.to_string()))?;
@@ -117,7 +117,7 @@ impl Processors {
         Some(Interrupts { cpus: self.possible.clone(), totals: column(INTERRUPTS), clock })
     }
 
-    /// Why interrupts can not be read.
+    /// Why interrupts cannot be read.
     pub(crate) fn why_no_interrupts(&self) -> Option<&str> {
         self.kernel.own.as_ref().err().map(String::as_str)
     }

@@ -46,7 +46,7 @@ fn set(layout: &Layout, structure: &str, path: &str, bytes: &mut [u8], number: i
     let length = match place.stored {
         Stored::Byte => 1,
         Stored::Signed(length) => length,
-        _ => panic!("{path} is no number"),
+        _ => panic!("{path} is not a number"),
     };
     bytes[place.at..place.at + length].copy_from_slice(&number.to_le_bytes()[..length]);
 }
