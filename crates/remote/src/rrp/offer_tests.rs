@@ -27,8 +27,7 @@ fn first_message() -> Vec<u8> {
         let mut connection = Connection::from_transport(halves.0, halves.1, "far");
         assert!(connection.negotiate().await.is_err());
     });
-    let message = kept.lock().unwrap().clone();
-    message
+    kept.lock().unwrap().clone()
 }
 
 fn capabilities(message: &[u8]) -> Capabilities {
