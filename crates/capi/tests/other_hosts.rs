@@ -109,8 +109,8 @@ impl Reader {
         file
     }
 
-    /// Runs the program with its own programs in front of `PATH`. `memory` is the number that the other machine
-    /// has for the object.
+    /// Runs the program with its own programs in front of `PATH`. `memory` is the number that the other
+    /// machine has for the object.
     fn check(&self, memory: u32) {
         let path = format!("{}:{}", self.bench.0.join("bin").display(), std::env::var("PATH").unwrap());
         let log = self.bench.0.join("log.blg");

@@ -47,8 +47,8 @@ fn export(root: &Path, folder: &Path) -> Export {
     export
 }
 
-/// How a value is compared: the number that was published, and what is computed from it. A time since a moment
-/// goes on.
+/// How a value is compared: the number that was published, and what is computed from it. A time since a
+/// moment goes on.
 fn is_same(path: &str, here: &Json, there: &Json) -> bool {
     let is_value_same = match path.contains("ELAPSED") {
         true => here["value"].is_number() == there["value"].is_number(),
