@@ -242,6 +242,7 @@ impl Bits<'_> {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects, reason = "small numbers of a test")]
 mod tests {
     use super::super::bytes::Input;
     use super::super::decode::{deltas, hybrid as read_hybrid};
