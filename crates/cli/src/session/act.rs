@@ -12,6 +12,7 @@ use tallymon::library::event::{ALERT_BEGAN, ALERT_ENDED, Event};
 use tallymon::record::session::{Alert, SessionActions, SessionSettings, SessionStore};
 use tallymon::registry::Roots;
 
+use super::alert_text::{limit, value};
 use super::export::Export;
 use super::start;
 use super::syslog::{self, Message};
@@ -138,14 +139,4 @@ fn write_event(settings: &SessionSettings, alert: &Alert) {
     let kind = if alert.begins { &ALERT_BEGAN } else { &ALERT_ENDED };
     let event = Event::new(kind, [&settings.name, &alert.counter, &value(alert), &limit(alert)]);
     EventLog::of_environment(&Roots::of_environment()).write(&event);
-}
-
-/// The value; `gone` when the alert ended because the instance is gone.
-pub(super) fn value(alert: &Alert) -> String {
-    alert.value.map_or_else(|| "gone".to_owned(), |value| value.to_string())
-}
-
-/// The limit with its direction.
-pub(super) fn limit(alert: &Alert) -> String {
-    format!("{} {}", if alert.limit.is_maximum { '>' } else { '<' }, alert.limit.value)
 }

@@ -33,6 +33,7 @@ use crate::stop::{Stop, without_half_files};
 use crate::words::say;
 
 mod act;
+mod alert_text;
 pub(crate) mod collector_set;
 #[cfg_attr(unix, path = "detach/unix.rs")]
 #[cfg_attr(not(unix), path = "detach/windows.rs")]

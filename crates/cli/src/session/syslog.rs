@@ -10,7 +10,7 @@ use tallymon::clock::rfc3339;
 use tallymon::core::visible::visible;
 use tallymon::record::session::Alert;
 
-use super::act::{limit, value};
+use super::alert_text::{limit, value};
 
 /// How long a daemon that does not read may keep the session waiting.
 const PATIENCE: Duration = Duration::from_millis(500);
