@@ -84,6 +84,7 @@ pub mod stats;
 mod temporary;
 mod utf16;
 mod wanted;
+mod whole_input;
 pub mod zone;
 
 #[cfg(feature = "parquet")]

@@ -15,14 +15,14 @@ use crate::error::LogError;
 use crate::file::{head_of, is_address, log_file};
 use crate::format::Format;
 use crate::native::{ColumnRows, EvenRows, NativeReader};
-use crate::options::Counted;
+use crate::options::{Counted, ReadOptions};
 use crate::parquet::{ColumnBuffer, OneValue, microseconds};
 use crate::reader::{LogReader, number_of};
-use crate::relog::{Copied, Options, WholeInput};
+use crate::whole_input::{Copied, WholeInput};
 
-/// The input as columns; `None` if it is another log than a native one, or rows are asked for.
-fn native(path: &Path, options: &Options) -> Result<Option<NativeReader<BufReader<Counted>>>, LogError> {
-    let plain = options.every.get() == 1 && options.read.names.is_none() && options.read.processes.is_none();
+/// The input as columns; `None` if it is another log than a native one, or its names are changed.
+fn native(path: &Path, options: &ReadOptions) -> Result<Option<Log>, LogError> {
+    let plain = options.names.is_none() && options.processes.is_none();
     if !plain || is_address(path) || path.is_dir() {
         return Ok(None);
     }
@@ -30,7 +30,7 @@ fn native(path: &Path, options: &Options) -> Result<Option<NativeReader<BufReade
     if Format::detect(&head_of(&mut file)?) != Some(Format::Tally) {
         return Ok(None);
     }
-    let input = BufReader::with_capacity(1 << 16, Counted::new(file, &options.read));
+    let input = BufReader::with_capacity(1 << 16, Counted::new(file, options));
     NativeReader::seekable(input).map(Some)
 }
 
@@ -42,14 +42,14 @@ fn native(path: &Path, options: &Options) -> Result<Option<NativeReader<BufReade
 pub(super) fn copy(
     sink: &mut LakeSink,
     input: &WholeInput<'_>,
-    options: &Options,
+    options: &ReadOptions,
 ) -> Result<Option<Copied>, LogError> {
     let in_input = |error: LogError| error.in_file(input.path);
     let Some(mut log) = native(input.path, options).map_err(in_input)? else { return Ok(None) };
     let mut copy = ColumnCopy {
         sink,
         input,
-        cap: options.read.cap,
+        cap: options.cap,
         older: Vec::new(),
         window: 0,
         times: Vec::new(),

@@ -35,7 +35,10 @@ pub(super) fn put_into(
     let mut plan = Plan::new(inputs, options)?;
     let failed = |error: LogError| error.in_file(table.root());
     let mut sink = LakeSink::new(Arc::clone(&table.store)).map_err(|error| failed(error.into()))?;
-    let copied = plan.copy_whole(&mut sink, options, |sink, input| columns::copy(sink, input, options));
+    let copied = plan.copy_whole(&mut sink, options, |sink, input| match options.every.get() {
+        1 => columns::copy(sink, input, &options.read),
+        _ => Ok(None),
+    });
     copied.map_err(failed)?;
     let parts = sink.into_parts();
     let milliseconds = parts.iter().map(|part| part.milliseconds).max().unwrap_or_default();

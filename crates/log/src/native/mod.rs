@@ -14,13 +14,16 @@
 //! | `cells`, `table`, `write`, `output` | writing |
 //! | `tail` | writing each row at once, and a chunk in place of its rows |
 //! | `rows`, `snapshots` | writing rows of columns, and whole objects |
-//! | `state`, `read`, `tail_read`, `columns` | reading |
+//! | `state`, `read`, `tail_read` | reading |
+//! | `columns`, `column_rows` | reading by column |
 //! | `index` | going to a time |
 //! | `contents`, `contents_write`, `contents_read`, `statistics` | what a long log says of itself |
 //! | `seal` | writing a log once more, complete |
 
 mod bits;
 mod cells;
+#[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only a lake takes columns"))]
+mod column_rows;
 #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only a lake takes columns"))]
 mod columns;
 mod contents;
@@ -48,7 +51,7 @@ mod tail_read;
 mod write;
 
 #[cfg(feature = "parquet")]
-pub(crate) use columns::{ColumnRows, EvenRows};
+pub(crate) use column_rows::{ColumnRows, EvenRows};
 pub use output::{Output, WriteOptions};
 pub use read::{NativeReader, Window};
 pub use rows::NativeSink;

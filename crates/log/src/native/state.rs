@@ -8,7 +8,7 @@ use tallymon_core::flow::{NoValue, Sample, ValueState};
 use tallymon_core::time::{FileTime, Frequency};
 
 use super::bits::BitReader;
-use super::columns::{ColumnRows, Numbers};
+use super::column_rows::{ColumnRows, Numbers};
 use super::fields::Fields;
 use super::schema::{Definition, Instance};
 use super::series::{self, Parameters};

@@ -25,8 +25,6 @@ use crate::options::ReadOptions;
 use crate::select::Selection;
 
 pub(crate) use plan::Plan;
-#[cfg(feature = "parquet")]
-pub(crate) use plan::{Copied, WholeInput};
 
 /// The options of [`relog()`].
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,17 +5,17 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use tallymon_core::flow::{Column, Row, Sink};
-use tallymon_core::time::FileTime;
 
 use super::rows::RowSource;
 use super::{InputReport, Options, Report};
 use crate::clock::{LogClock, TimeRange};
-use crate::error::{LogError, Notes};
+use crate::error::LogError;
 use crate::native::WriteOptions;
 use crate::open::open;
 use crate::options::ReadOptions;
 use crate::reader::{ScannedRecord, table_order};
 use crate::select::{PathMatcher, nothing_found};
+use crate::whole_input::{Copied, WholeInput};
 use crate::zone::Zone;
 
 /// A column of the output.
@@ -154,7 +154,8 @@ impl Plan {
         let source = RowSource { chosen: &self.chosen, range: self.range, options, with_values };
         let Report { inputs, records, first, last, local_minutes: first_minutes, .. } = &mut self.report;
         for (nth, input) in inputs.iter_mut().enumerate() {
-            let wanted = WholeInput::new(&input.path, self.range, source.chosen, nth);
+            let wanted =
+                WholeInput { path: &input.path, range: self.range, targets: targets(source.chosen, nth) };
             if let Some(copied) = whole(sink, &wanted)? {
                 (input.notes, input.records) = (copied.notes, copied.read);
                 *records = records.saturating_add(copied.kept);
@@ -178,49 +179,19 @@ impl Plan {
     }
 }
 
-/// What is wanted of an input.
-#[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only a lake takes columns"))]
-pub(crate) struct WholeInput<'p> {
-    pub(crate) path: &'p Path,
-    pub(crate) range: TimeRange,
-    /// The column of the output for each one of the input.
-    targets: Vec<Option<usize>>,
-}
-
-/// What was copied of an input.
-#[derive(Debug, Default)]
-pub(crate) struct Copied {
-    /// The faults of the input.
-    pub(crate) notes: Notes,
-    /// Records that were read.
-    pub(crate) read: u64,
-    /// Records in the range.
-    pub(crate) kept: u64,
-    /// The time of the first of them, with its minutes for the local time, and of the last one.
-    pub(crate) first: Option<(FileTime, i32)>,
-    pub(crate) last: Option<FileTime>,
-}
-
-impl<'p> WholeInput<'p> {
-    fn new(path: &'p Path, range: TimeRange, chosen: &[Chosen], nth: usize) -> WholeInput<'p> {
-        let mut targets = Vec::new();
-        for (target, chosen) in chosen.iter().enumerate() {
-            let Some(source) = chosen.source(nth) else { continue };
-            if targets.len() <= source {
-                targets.resize(source.saturating_add(1), None);
-            }
-            if let Some(place) = targets.get_mut(source) {
-                *place = Some(target);
-            }
+/// The column of the output for each one of an input.
+fn targets(chosen: &[Chosen], nth: usize) -> Vec<Option<usize>> {
+    let mut targets = Vec::new();
+    for (target, chosen) in chosen.iter().enumerate() {
+        let Some(source) = chosen.source(nth) else { continue };
+        if targets.len() <= source {
+            targets.resize(source.saturating_add(1), None);
         }
-        WholeInput { path, range, targets }
+        if let Some(place) = targets.get_mut(source) {
+            *place = Some(target);
+        }
     }
-
-    /// The column of the output that has a column of the input.
-    #[cfg(feature = "parquet")]
-    pub(crate) fn target(&self, column: usize) -> Option<usize> {
-        self.targets.get(column).copied().flatten()
-    }
+    targets
 }
 
 impl Chosen {
