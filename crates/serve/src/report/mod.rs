@@ -3,6 +3,7 @@
 
 mod busiest;
 mod html;
+mod line;
 mod picture;
 
 use std::fmt;
@@ -22,6 +23,7 @@ use crate::http::Refused;
 use crate::log_host::LogHost;
 pub use crate::statistics::Figures;
 pub use busiest::{Busiest, Busy};
+pub use line::Line;
 
 /// The most series; each of a day at 15 s takes up to 25 kB.
 const MOST_SERIES: usize = 64;
@@ -93,23 +95,6 @@ pub struct Logs {
 enum Findings {
     Of(Box<Analysis>),
     Compared(Box<Against>),
-}
-
-/// A series in numbers.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Line {
-    /// Its object, counter and instance, as they may be shown.
-    pub object: String,
-    /// The name of the counter.
-    pub counter: String,
-    /// The instance, if the object has any.
-    pub instance: Option<String>,
-    /// The unit, such as `%`; empty for plain numbers.
-    pub unit: &'static str,
-    /// The statistics of all its values.
-    pub figures: Option<Figures>,
-    /// Those of the logs from before.
-    pub before: Option<Figures>,
 }
 
 /// Why there is no report.
