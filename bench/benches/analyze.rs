@@ -86,8 +86,8 @@ fn log(folder: &Path, hosts: u32) {
     let _ = std::fs::remove_file(log);
 }
 
-/// What no analysis of this log can go below: its bytes, its records, and the values of these, in one thread of
-/// this program. The time of the clock, so nothing else should run.
+/// What no analysis of this log can go below: its bytes, its records, and the values of these, in one thread
+/// of this program. The time of the clock, so nothing else should run.
 fn floor(log: &Path, values: f64) {
     let records = || {
         let mut reader = open(log, &ReadOptions::default()).expect("it was written");

@@ -25,8 +25,8 @@ fn size(path: &Path) -> u64 {
     std::fs::metadata(path).map_or(0, |data| data.len())
 }
 
-/// Writes the records of the sample repeatedly, with advancing times, until the log is large enough. Returns how
-/// many there are.
+/// Writes the records of the sample repeatedly, with advancing times, until the log is large enough. Returns
+/// how many there are.
 ///
 /// # Panics
 ///

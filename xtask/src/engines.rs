@@ -1,8 +1,8 @@
 //! `cargo xtask engines`: programs that are newer or older than this system's, or too large for every run, and the
 //! tests with them: receivers of metrics, Nagios, Spark, and atop, whose logs differ between its versions.
 //!
-//! They are packages of Debian and of Python, unpacked beside the peers of other tests; nothing is installed. Spark
-//! needs a `java` of version 17 or later in the PATH.
+//! They are packages of Debian and of Python, unpacked beside the peers of other tests; nothing is installed.
+//! Spark needs a `java` of version 17 or later in the PATH.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! What it costs to put logs into a lake: a log of counters, as a recording has them, and a log of computed values,
-//! as a CSV has them. Two of three wander, the others rest.
+//! What it costs to put logs into a lake: a log of counters, as a recording has them, and a log of computed
+//! values, as a CSV has them. Two of three wander, the others rest.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

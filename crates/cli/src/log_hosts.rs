@@ -241,7 +241,8 @@ impl LogHosts {
         Some((host, Reading { path, ..first.clone() }))
     }
 
-    /// Reports the paths that had no value so far, and sums of the current record that lack some of their parts. Returns the failure of the first of them.
+    /// Reports the paths that had no value so far, and sums of the current record that lack some of their
+    /// parts. Returns the failure of the first of them.
     pub(crate) fn missing(&self, reasons: Reasons) -> Result<(), Failure> {
         let mut result = Ok(());
         for host in &self.hosts {

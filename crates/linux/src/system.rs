@@ -102,7 +102,8 @@ impl System {
     }
 }
 
-/// Where the value of a counter comes from, on any machine with Linux; `None` for a counter that is not built in.
+/// Where the value of a counter comes from, on any machine with Linux; `None` for a counter that is not built
+/// in.
 pub fn origin(object: TitleIndex, counter: TitleIndex) -> Option<Origin> {
     let objects = objects::of(Profile::NtStrict);
     let known = objects.iter().find(|known| known.spec().name == object)?;

@@ -1,6 +1,6 @@
-//! What the `parquet` crate alone takes for the columns of a lake that are ready in memory: nothing is read, nothing
-//! is computed, and six of the thirteen columns are left out. It is the floor below which no writer with that crate
-//! can be; `docs/benchmarks.md` has the figures.
+//! What the `parquet` crate alone takes for the columns of a lake that are ready in memory: nothing is read,
+//! nothing is computed, and six of the thirteen columns are left out. It is the floor below which no writer
+//! with that crate can be; `docs/benchmarks.md` has the figures.
 //!
 //! `cargo run --release -p tallymon-log --features parquet --example parquet_crate`
 #![allow(clippy::print_stdout, clippy::arithmetic_side_effects, reason = "a measurement of small numbers")]

@@ -6,15 +6,16 @@ use tallymon_core::flow::{NoValue, Sample, Value};
 use crate::reader::Record;
 
 /// Computes the values of records from consecutive samples, as [`Cooker`](crate::Cooker) does, but as numbers
-/// only: a text is [`NoValue::NotNumeric`]. It keeps the samples of the last record instead of copies of them.
+/// only: a text is [`NoValue::NotNumeric`]. It keeps the samples of the last record instead of copies of
+/// them.
 #[derive(Debug, Clone, Default)]
 pub struct NumberCooker {
     older: Vec<Result<Sample, NoValue>>,
 }
 
 impl NumberCooker {
-    /// The numbers of one record, one for each of its cells. Afterwards the record has the cells of the one before
-    /// it.
+    /// The numbers of one record, one for each of its cells. Afterwards the record has the cells of the one
+    /// before it.
     pub fn take(&mut self, record: &mut Record, numbers: &mut Vec<Result<f64, NoValue>>) {
         numbers.clear();
         let (known, new) = record.cells.split_at(self.older.len().min(record.cells.len()));

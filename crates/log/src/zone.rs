@@ -99,8 +99,8 @@ impl Zone {
     /// The name and the bias in minutes for the first line of a text log, for a time that is `minutes` from
     /// UTC.
     ///
-    /// The name is ASCII, and its parentheses are pairs, as in `RTZ 2 (winter)`. It is like `UTC-03:30` if the
-    /// log has only a resource number with unknown text, or if the distance does not fit the zone.
+    /// The name is ASCII, and its parentheses are pairs, as in `RTZ 2 (winter)`. It is like `UTC-03:30` if
+    /// the log has only a resource number with unknown text, or if the distance does not fit the zone.
     pub fn label(&self, minutes: i32) -> (String, i32) {
         let bias = minutes.saturating_neg();
         let name = match self {

@@ -1,5 +1,5 @@
-//! Text logs as `esxtop -b` of VMware's hosts writes them, with its oddities: all values are there, each in its
-//! column, without a word of damage.
+//! Text logs as `esxtop -b` of VMware's hosts writes them, with its oddities: all values are there, each in
+//! its column, without a word of damage.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::collections::HashMap;

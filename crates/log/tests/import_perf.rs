@@ -30,8 +30,8 @@ fn read(path: &Path) -> Vec<(FileTime, HashMap<String, f64>)> {
     rows
 }
 
-/// Compares the count of each line, divided by its interval, with what is read; how many there were. `places` is how
-/// many fields are between the time and the count.
+/// Compares the count of each line, divided by its interval, with what is read; how many there were. `places`
+/// is how many fields are between the time and the count.
 fn compare(path: &Path, separator: char, places: usize) -> usize {
     let rows = read(path);
     let text = std::fs::read_to_string(path).unwrap();

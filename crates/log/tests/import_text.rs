@@ -364,7 +364,8 @@ Average:       370111      3894    187343         2
 fn a_day_of_sar_has_all_tables_of_a_time_in_one_row() {
     let folder = Scratch::new();
     let path = folder.join("sar.txt");
-    // What comes behind a restart has an average of its own, and the next table begins with the first time again.
+    // What comes behind a restart has an average of its own, and the next table begins with the first time
+    // again.
     let without_restart: String = {
         let (first, rest) = SAR.split_once("\n12:05:00 AM  LINUX").unwrap();
         let (_, second) = rest

@@ -30,8 +30,8 @@ pub struct SourceStatus {
     pub health: Health,
     /// Why it is not healthy; empty when it is.
     pub reason: Cow<'static, str>,
-    /// The languages that it brings names in. Empty for a built-in object, whose names are known, and for what
-    /// has none.
+    /// The languages that it brings names in. Empty for a built-in object, whose names are known, and for
+    /// what has none.
     pub languages: Arc<[Language]>,
 }
 

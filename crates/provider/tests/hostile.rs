@@ -253,7 +253,8 @@ fn attack_cut_a_file_while_it_is_read() {
     attack("published counters", "cut a file short while it is read", "its counters end; the reader goes on");
 }
 
-/// Whether it is read by a system call each time, or mapped because it was read often, and wherever it is cut.
+/// Whether it is read by a system call each time, or mapped because it was read often, and wherever it is
+/// cut.
 #[test]
 fn a_publication_that_was_cut_is_dropped() {
     let scratch = scratch();

@@ -1,5 +1,5 @@
-//! When counters rise above their thresholds and fall below them, in all of a log or of a history, and not only
-//! in what a chart shows of it.
+//! When counters rise above their thresholds and fall below them, in all of a log or of a history, and not
+//! only in what a chart shows of it.
 
 use std::collections::VecDeque;
 

@@ -70,8 +70,8 @@ impl Hub {
         Ok((id, log))
     }
 
-    /// Shows the logs of a session as one, the oldest first; those that are shown already are read anew. Returns
-    /// the name in addresses.
+    /// Shows the logs of a session as one, the oldest first; those that are shown already are read anew.
+    /// Returns the name in addresses.
     pub(crate) fn open(self: &Arc<Hub>, session: &str, paths: Vec<PathBuf>) -> Result<String, Refused> {
         let is_known = |(_, log): &(&String, &Arc<LogHost>)| log.is_of_session(session);
         let known = self.logs().iter().find(is_known).map(|(id, log)| (id.clone(), Arc::clone(log)));

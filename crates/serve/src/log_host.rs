@@ -158,8 +158,8 @@ impl LogHost {
         *self.state() = state;
     }
 
-    /// Those of several logs that can be read. A ring may have removed its oldest one meanwhile, and one that has
-    /// just begun has no record yet.
+    /// Those of several logs that can be read. A ring may have removed its oldest one meanwhile, and one that
+    /// has just begun has no record yet.
     fn open_readable(&self, error: LogError, options: &ReadOptions) -> Result<Log, LogError> {
         if self.paths.len() < 2 {
             return Err(error);

@@ -189,8 +189,8 @@ impl Server {
         Server::start(listener, options)
     }
 
-    /// Uses a port that is open already, such as one of a service manager, and starts to sample. The address of
-    /// the options is not used.
+    /// Uses a port that is open already, such as one of a service manager, and starts to sample. The address
+    /// of the options is not used.
     ///
     /// # Errors
     ///

@@ -57,8 +57,8 @@ impl SessionAccess {
         Ok(json!({ "control": self.control, "opensLogs": self.opens_logs, "sessions": sessions }))
     }
 
-    /// Whether a request may change something. Its host, its origin and its token were checked before; `is_ours`:
-    /// it has an origin, or the token beside the cookie.
+    /// Whether a request may change something. Its host, its origin and its token were checked before;
+    /// `is_ours`: it has an origin, or the token beside the cookie.
     ///
     /// The cookie alone is not enough: every browser names the origin of a request that is not a GET, and one
     /// that did not would be stopped here.

@@ -42,8 +42,8 @@ pub(crate) async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, Ref
     }
 }
 
-/// Takes a log; it is read afterwards, and `/api/v1/logs` says how far. A profile of a .NET program is read at
-/// once.
+/// Takes a log; it is read afterwards, and `/api/v1/logs` says how far. A profile of a .NET program is read
+/// at once.
 pub(crate) async fn receive(
     hub: Arc<Hub>,
     uploads: Arc<Uploads>,

@@ -11,9 +11,9 @@ use tallymon_log::{LogError, LogErrorKind, ReadOptions};
 
 /// Makes logs that are opened with `options` show names in `language`, by the tables in `files` and our own.
 ///
-/// Files are those that Windows keeps (`perfc007.dat`, `PerfStringBackup.INI`) and backups of `lodctr /S`; they
-/// are read in the code page of `options`. Of the names in several tables, those of the first file are used.
-/// Returns what could not be read in the files, in words.
+/// Files are those that Windows keeps (`perfc007.dat`, `PerfStringBackup.INI`) and backups of `lodctr /S`;
+/// they are read in the code page of `options`. Of the names in several tables, those of the first file are
+/// used. Returns what could not be read in the files, in words.
 ///
 /// # Errors
 ///

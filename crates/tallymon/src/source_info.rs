@@ -64,8 +64,8 @@ impl SourceInfo {
         Ok(info)
     }
 
-    /// The registered objects that some paths name and that have no definition here. A text that is not a path
-    /// names none.
+    /// The registered objects that some paths name and that have no definition here. A text that is not a
+    /// path names none.
     pub fn undefined<P: AsRef<str>>(&self, paths: &[P]) -> Vec<TitleIndex> {
         let parsed = paths.iter().filter_map(|path| CounterPath::of_text(path.as_ref()).ok());
         let named = parsed.flat_map(|path| self.catalog.named(&self.names, &path.object));

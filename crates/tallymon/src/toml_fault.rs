@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// Says where a TOML text cannot be read, and why: `line 1, column 6: unclosed array`. `span` has the bytes at
-/// fault, and `problem` is what the parser said of them.
+/// Says where a TOML text cannot be read, and why: `line 1, column 6: unclosed array`. `span` has the bytes
+/// at fault, and `problem` is what the parser said of them.
 ///
 /// ```
 /// let words = tallymon::toml_fault("a = 1\nb = [\n", Some(10..11), "unclosed array,\nexpected `]`");

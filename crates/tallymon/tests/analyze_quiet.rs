@@ -1,10 +1,10 @@
-//! False alarms: days of a machine on which nothing is wrong, made of noise as real machines have it, with the
-//! work that every system does by itself.
+//! False alarms: days of a machine on which nothing is wrong, made of noise as real machines have it, with
+//! the work that every system does by itself.
 //!
 //! The noise of processors and disks has the distribution and the memory that `Tx_BasicPerfCounters.blg`, ten
 //! minutes of a real machine with four processors, has: the logarithm of the processor time has a standard
-//! deviation of 0.67 and is like itself a second later by 0.71, 5 s later by 0.44, 30 s later by 0.15; that of
-//! the disk's queue has one of 1.5, and hardly any memory.
+//! deviation of 0.67 and is like itself a second later by 0.71, 5 s later by 0.44, 30 s later by 0.15; that
+//! of the disk's queue has one of 1.5, and hardly any memory.
 //!
 //! `TALLYMON_QUIET_DAYS` says how many days are made, each of another seed.
 // A test that cannot go on fails, and this whole program is tests.

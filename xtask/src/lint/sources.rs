@@ -1,5 +1,5 @@
-//! Checks of the source files themselves: names of test files, module files, line lengths, the table of unsafe
-//! files, and the tests that `docs/fidelity.md` names.
+//! Checks of the source files themselves: names of test files, module files, line lengths, the table of
+//! unsafe files, and the tests that `docs/fidelity.md` names.
 
 use std::collections::BTreeMap;
 use std::fs;

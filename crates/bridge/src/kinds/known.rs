@@ -113,7 +113,8 @@ impl Group {
         }
     }
 
-    /// Adds the values of an instance, by what the endpoint calls them. A text that is not a number is left out.
+    /// Adds the values of an instance, by what the endpoint calls them. A text that is not a number is left
+    /// out.
     pub(super) fn add<'a>(
         &self,
         metrics: &mut Metrics,

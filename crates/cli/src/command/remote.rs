@@ -29,8 +29,8 @@ enum RemoteAction {
     ///
     /// Without an address, this prints a code for the machine that should read this one, where 'tally serve
     /// --tls' runs. The code ends after 10 minutes, one use or three wrong tries. With the address of the
-    /// server, this reads the code from the terminal or from standard input; then both machines know each other's
-    /// key.
+    /// server, this reads the code from the terminal or from standard input; then both machines know each
+    /// other's key.
     Pair {
         /// The server, such as tls://web1 or tls://web1:7448.
         #[arg(value_name = "ADDRESS")]
@@ -43,8 +43,8 @@ enum RemoteAction {
     },
     /// Copy tally to another machine over ssh, so that -H ssh://HOST reads it.
     ///
-    /// This asks the host for its processor and C library, says what would be done, and asks. The copy runs there
-    /// once before it takes its place, so what was there stays if it does not run.
+    /// This asks the host for its processor and C library, says what would be done, and asks. The copy runs
+    /// there once before it takes its place, so what was there stays if it does not run.
     Install(InstallArguments),
     /// List the machines whose keys are known, and the key of this one.
     List {

@@ -1,5 +1,5 @@
-//! What a session does at an alert (an event, a message, another session, a command, a post), and with its samples:
-//! sending them.
+//! What a session does at an alert (an event, a message, another session, a command, a post), and with its
+//! samples: sending them.
 
 use std::cell::RefCell;
 use std::process::{Child, Command, Stdio};

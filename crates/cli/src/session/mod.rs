@@ -155,8 +155,8 @@ fn say_later(query: &Query) {
     }
 }
 
-/// Fails where the counter of a limit does not exist, or the session that an alert starts, or where a webhook cannot
-/// be used.
+/// Fails where the counter of a limit does not exist, or the session that an alert starts, or where a webhook
+/// cannot be used.
 fn check_limits(common: &Common, settings: &SessionSettings) -> Result<(), Failure> {
     if settings.alerts.is_empty() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Sends alerts to the log of the system: to syslog in the form of RFC 5424, and to the journal of systemd with a
-//! field for each fact. Both are sockets of this machine.
+//! Sends alerts to the log of the system: to syslog in the form of RFC 5424, and to the journal of systemd
+//! with a field for each fact. Both are sockets of this machine.
 
 use std::io::{self, Write};
 use std::os::unix::net::{UnixDatagram, UnixStream};
@@ -46,8 +46,8 @@ impl Message<'_> {
         format!("alert {verb} ({session}): {counter} is {}, limit {}", value(self.alert), limit(self.alert))
     }
 
-    /// A line of syslog, without what ends it. Names of counters may have any letter: what is not visible, such as
-    /// the end of a line, is replaced.
+    /// A line of syslog, without what ends it. Names of counters may have any letter: what is not visible,
+    /// such as the end of a line, is replaced.
     fn line(&self) -> String {
         let priority = DAEMON.saturating_mul(8).saturating_add(self.severity());
         let time = rfc3339(self.alert.time);

@@ -48,9 +48,9 @@ fn a_manual_rebuild_restores_the_table() {
     assert_eq!(place.installed(), before);
 }
 
-/// A table with an index that is not a number makes readers on Windows fail ("invalid index '' was read from the
-/// registry"), and `lodctr /R` there succeeds at the second call only. Here the line is named, and the first
-/// call is enough.
+/// A table with an index that is not a number makes readers on Windows fail ("invalid index '' was read from
+/// the registry"), and `lodctr /R` there succeeds at the second call only. Here the line is named, and the
+/// first call is enough.
 #[test]
 fn a_damaged_table_is_rebuilt_by_one_call() {
     let place = Place::new();

@@ -155,8 +155,8 @@ fn a_damaged_block_names_file_and_byte() {
 fn any_byte_of_a_block_may_be_damaged() {
     let folder = Folder::new();
     let bytes = fs::read(saved(&folder)).unwrap();
-    // A few places of every kind of structure; the library's own tests try all of them. The block is as long as
-    // this machine has objects.
+    // A few places of every kind of structure; the library's own tests try all of them. The block is as long
+    // as this machine has objects.
     for at in (0..bytes.len()).step_by((bytes.len() / 300).max(97)) {
         let mut wrong = bytes.clone();
         wrong[at] ^= 0xff;

@@ -238,8 +238,8 @@ impl Stream {
     }
 }
 
-/// Ends a session in order when its reader leaves: after a reader that only closes its stream, about one in 1,700
-/// times a program of .NET Core 3.1 answers nobody on its port any more.
+/// Ends a session in order when its reader leaves: after a reader that only closes its stream, about one in
+/// 1,700 times a program of .NET Core 3.1 answers nobody on its port any more.
 #[derive(Debug)]
 pub struct EndStream {
     finish: FinishStream,

@@ -2,9 +2,9 @@
 //!
 //! The registry knows a counter by an index, and has the name of the index from `lodctr`. So published sets
 //! get numbers in an INI file and its symbol file ([`Numbers`]), which `lodctr` installs, and a provider
-//! library answers under these numbers ([`Answers`]). A set keeps its numbers for as long as the files exist, also while
-//! nobody publishes it. A set that has none is not in the registry until the files are written and installed
-//! again.
+//! library answers under these numbers ([`Answers`]). A set keeps its numbers for as long as the files exist,
+//! also while nobody publishes it. A set that has none is not in the registry until the files are written and
+//! installed again.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Control Group Details (910600): the service or container of each control group, as a text; the instances are
-//! those of Control Group and Job Object, in the same order.
+//! Control Group Details (910600): the service or container of each control group, as a text; the instances
+//! are those of Control Group and Job Object, in the same order.
 
 use tallymon_provider::{
     Absence, CollectRequest, CounterSpec, DetailLevel, Frequency, InstanceKind, ObjectLayout, ObjectSpec,

@@ -49,8 +49,8 @@ const CONTROL_GROUP: usize = 5;
 const SPEC: ObjectSpec<'static> =
     object(PROCESS_DETAILS.0, 910_401, DetailLevel::NOVICE, USER, InstanceKind::Many, COUNTERS);
 
-/// Facts are read again after this time at the latest, in units of 100 ns: a program can become another user, or
-/// move to another group.
+/// Facts are read again after this time at the latest, in units of 100 ns: a program can become another user,
+/// or move to another group.
 const LONGEST: u64 = 100_000_000;
 /// A process that has just begun may not run its own program yet.
 const SHORTEST: u64 = 10_000_000;

@@ -213,8 +213,8 @@ pub(super) fn add(total: &mut [Result<u64, Absence>], values: &[Result<u64, Abse
     }
 }
 
-/// A sum over instances that may be unreadable. A sum that lacks one of them is marked as partial. An instance
-/// that has no such value is missing in no sum.
+/// A sum over instances that may be unreadable. A sum that lacks one of them is marked as partial. An
+/// instance that has no such value is missing in no sum.
 pub(super) struct TableSum {
     values: Values,
     /// For each value: what is missing, and how many instances have it, with the unreadable ones.

@@ -343,8 +343,8 @@ impl<R: BufRead> CsvReader<R> {
         }
     }
 
-    /// Notes a field that is not a number; `true` if it is the value of a text counter. Text counters are always
-    /// quoted.
+    /// Notes a field that is not a number; `true` if it is the value of a text counter. Text counters are
+    /// always quoted.
     fn text(&mut self, place: usize, field: &Field<'_>, line: &Line) -> bool {
         let shown: String = field.text.chars().take(40).collect();
         let byte = self.byte_of(line, field.at);

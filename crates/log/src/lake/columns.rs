@@ -1,5 +1,5 @@
-//! Puts native logs into parts column by column, as they have them. The values are those that rows would have; a
-//! row of cells costs several times as much.
+//! Puts native logs into parts column by column, as they have them. The values are those that rows would
+//! have; a row of cells costs several times as much.
 
 use std::io::BufReader;
 use std::ops::Range;

@@ -138,8 +138,8 @@ impl LakeSink {
         Ok(())
     }
 
-    /// Makes room for rows from a time on that have values of these columns, and returns for how many there is
-    /// room: at least one.
+    /// Makes room for rows from a time on that have values of these columns, and returns for how many there
+    /// is room: at least one.
     pub(super) fn make_room_for(&mut self, time: FileTime, columns: &[usize]) -> io::Result<usize> {
         self.partitions.iter_mut().for_each(|one| one.in_row = 0);
         for (at, _) in columns.iter().filter_map(|column| self.places.get(*column)) {

@@ -1,5 +1,5 @@
-//! The rows of a chunk by column, as the chunk has them: for writers that keep columns, too. A row that is made
-//! of a chunk costs several times what its numbers cost.
+//! The rows of a chunk by column, as the chunk has them: for writers that keep columns, too. A row that is
+//! made of a chunk costs several times what its numbers cost.
 
 use std::io::Read;
 use std::ops::Range;
@@ -15,7 +15,8 @@ use crate::error::LogError;
 pub(crate) struct ChunkClocks(Vec<[Vec<u64>; CLOCKS]>);
 
 impl<R: Read> NativeReader<R> {
-    /// The rows of the chunk that were not read yet; reads the next chunk if there are none. `None` at the end.
+    /// The rows of the chunk that were not read yet; reads the next chunk if there are none. `None` at the
+    /// end.
     ///
     /// # Errors
     ///
@@ -53,8 +54,8 @@ impl<R: Read> NativeReader<R> {
         ChunkClocks(clocks.collect())
     }
 
-    /// Gives the columns that the chunk has. The others are not given: their instances do not exist in any of its
-    /// rows.
+    /// Gives the columns that the chunk has. The others are not given: their instances do not exist in any of
+    /// its rows.
     ///
     /// # Errors
     ///

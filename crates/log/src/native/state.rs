@@ -389,7 +389,8 @@ impl State {
         }
     }
 
-    /// Gives its columns in the rows of the chunk, with the position of each. `clocks` are its clocks in them.
+    /// Gives its columns in the rows of the chunk, with the position of each. `clocks` are its clocks in
+    /// them.
     pub(super) fn each_column<E>(
         &self,
         rows: usize,

@@ -291,8 +291,8 @@ impl<W: Output> NativeWriter<W> {
         written
     }
 
-    /// Puts the value of the `nth` counter of an instance into this row, or why there is none. `state` is that of
-    /// a value that is there.
+    /// Puts the value of the `nth` counter of an instance into this row, or why there is none. `state` is
+    /// that of a value that is there.
     pub fn put(
         &mut self,
         instance: InstanceId,

@@ -75,8 +75,8 @@ impl ColumnBuffer {
         add(&mut self.missing, value.err(), 1);
     }
 
-    /// Adds rows of these times, which all have raw numbers: those that `raw` adds, and the value that `value` makes
-    /// of those of a row.
+    /// Adds rows of these times, which all have raw numbers: those that `raw` adds, and the value that
+    /// `value` makes of those of a row.
     pub(crate) fn extend(
         &mut self,
         microseconds: &[u64],

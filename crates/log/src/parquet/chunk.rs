@@ -1,5 +1,5 @@
-//! Pages of columns that are encoded here, and what the footer has about them. The crate `parquet` writes what is
-//! around them.
+//! Pages of columns that are encoded here, and what the footer has about them. The crate `parquet` writes
+//! what is around them.
 
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -157,8 +157,8 @@ impl Packer {
     }
 }
 
-/// Whether so few bytes instead of others are worth it: numbers that are as long as they have to be gain little, and
-/// are read faster as they are.
+/// Whether so few bytes instead of others are worth it: numbers that are as long as they have to be gain
+/// little, and are read faster as they are.
 const fn is_less(after: usize, before: usize) -> bool {
     after < before.saturating_sub(before >> 3)
 }

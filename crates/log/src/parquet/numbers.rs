@@ -1,6 +1,6 @@
-//! Encodes columns of numbers. Which encoding fits is seen from some of them: where few are different (times and
-//! clocks that many counters share, counters that rest), a dictionary; else differences, or the numbers as they
-//! are.
+//! Encodes columns of numbers. Which encoding fits is seen from some of them: where few are different (times
+//! and clocks that many counters share, counters that rest), a dictionary; else differences, or the numbers
+//! as they are.
 
 use parquet::basic::Encoding;
 

@@ -1,6 +1,7 @@
 //! Columns whose values belong to counters: names, types, frequencies. Rows are sorted by counter, so such a
-//! column is a few long runs. The crate `parquet` looks each row up in its dictionary; here each run is looked
-//! up, and its encoding is the one that such a column has anyway: a dictionary, and runs of positions in it.
+//! column is a few long runs. The crate `parquet` looks each row up in its dictionary; here each run is
+//! looked up, and its encoding is the one that such a column has anyway: a dictionary, and runs of positions
+//! in it.
 
 use std::collections::HashMap;
 

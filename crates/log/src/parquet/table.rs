@@ -143,7 +143,8 @@ impl<W: Write + Send> TableWriter<W> {
         self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
     }
 
-    /// Writes values as a row group, column by column; `names` has those of each. `packer` is one of this shape.
+    /// Writes values as a row group, column by column; `names` has those of each. `packer` is one of this
+    /// shape.
     pub(crate) fn group(
         &mut self,
         packer: &mut Packer,

@@ -68,7 +68,8 @@ impl CollectTimes {
 #[derive(Debug, Default)]
 pub struct LogTimes {
     columns: Vec<usize>,
-    /// The name of each provider, and where among the columns its last time and its number of collections are.
+    /// The name of each provider, and where among the columns its last time and its number of collections
+    /// are.
     providers: Vec<(String, usize, Option<usize>)>,
 }
 

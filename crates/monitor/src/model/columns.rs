@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use tallymon::core::title::TitleIndex;
 
-/// What people look at first, by the indexes of the object and of its counters. Where NT's order begins with it, an
-/// object is not here.
+/// What people look at first, by the indexes of the object and of its counters. Where NT's order begins with
+/// it, an object is not here.
 const FIRST: &[(u32, &[u32])] = &[
     // Process: its number, user and command line, time, memory, I/O, service, threads, handles, age, parent.
     (230, &[784, 910_402, 910_404, 6, 180, 186, 1424, 910_406, 680, 952, 684, 1410]),
@@ -35,14 +35,14 @@ pub fn sort_by_use(object: TitleIndex, counters: &mut [TitleIndex]) {
     counters.sort_by_key(|counter| first.iter().position(|known| *known == counter.0).unwrap_or(usize::MAX));
 }
 
-/// The columns that the user has chosen: English names of counters by the English name of their object. An object
-/// that is not here has all counters, in the order of use.
+/// The columns that the user has chosen: English names of counters by the English name of their object. An
+/// object that is not here has all counters, in the order of use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ColumnChoices(pub BTreeMap<String, Vec<String>>);
 
 impl ColumnChoices {
-    /// Positions of the chosen columns among `names`, the English names of all counters of an object; all of them
-    /// where nothing was chosen or nothing that was chosen is there.
+    /// Positions of the chosen columns among `names`, the English names of all counters of an object; all of
+    /// them where nothing was chosen or nothing that was chosen is there.
     pub fn positions(&self, object: &str, names: &[String]) -> Vec<usize> {
         let chosen = self.0.get(object).into_iter().flatten();
         let mut found: Vec<usize> = Vec::new();

@@ -63,7 +63,8 @@ impl Axis {
     /// The largest size of a number of the axis.
     pub const LARGEST: f64 = 1e12;
 
-    /// An axis; `None` when the top is not above the bottom or one is not a number of at most [`Axis::LARGEST`].
+    /// An axis; `None` when the top is not above the bottom or one is not a number of at most
+    /// [`Axis::LARGEST`].
     pub fn new(minimum: f64, maximum: f64) -> Option<Axis> {
         let fits = minimum.abs() <= Axis::LARGEST
             && maximum.abs() <= Axis::LARGEST

@@ -368,8 +368,8 @@ pub(crate) fn close_all_but(keep: &[BorrowedFd<'_>]) -> io::Result<()> {
     let is_open = |number: RawFd| std::fs::symlink_metadata(format!("/proc/self/fd/{number}")).is_ok();
     for number in numbers.into_iter().filter(|number| is_open(*number)) {
         if number > 2 && !keep.iter().any(|kept| kept.as_raw_fd() == number) {
-            // SAFETY: this process has just started or been forked: nothing in it uses a descriptor that is not
-            // kept, or closes it again.
+            // SAFETY: this process has just started or been forked: nothing in it uses a descriptor that is
+            // not kept, or closes it again.
             unsafe { rustix::io::close(number) };
         }
     }

@@ -109,8 +109,8 @@ impl<L: ProviderLibrary> Exported<L> {
         });
     }
 
-    /// Open. Unless the reader has passed them, the indexes are in the environment; on Windows they are in the
-    /// registry, in the key `Performance` of [`ProviderLibrary::SERVICE`].
+    /// Open. Unless the reader has passed them, the indexes are in the environment; on Windows they are in
+    /// the registry, in the key `Performance` of [`ProviderLibrary::SERVICE`].
     ///
     /// # Safety
     ///

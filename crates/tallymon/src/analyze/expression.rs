@@ -13,9 +13,11 @@
 
 use std::fmt;
 
-/// How deep parentheses, `not` and minus signs may be nested, and how many parts operators of one strength may join.
+/// How deep parentheses, `not` and minus signs may be nested, and how many parts operators of one strength
+/// may join.
 const DEPTH: usize = 64;
-/// How many operators an expression may have. Each can make its tree deeper, and the tree is walked by recursion.
+/// How many operators an expression may have. Each can make its tree deeper, and the tree is walked by
+/// recursion.
 const OPERATORS: usize = 1024;
 
 /// How many names a message lists.

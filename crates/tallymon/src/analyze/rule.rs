@@ -4,16 +4,9 @@
 //! [parameters]
 //! busy = 90
 //!
-//! [[rule]]
-//! id = "disk-slow"
-//! title = "A disk answers slowly"
-//! severity = "warning"
-//! resource = "disk"
-//! counters = { latency = '\PhysicalDisk(*)\Avg. Disk sec/Transfer', rate = '\PhysicalDisk(*)\Disk Transfers/sec' }
-//! each = "latency"
-//! when = "latency > 0.025 and rate > 5"
-//! for = "30s"
-//! means = "Requests wait for the disk."
+//! [[rule]] id = "disk-slow" title = "A disk answers slowly" severity = "warning" resource = "disk" counters
+//! = { latency = '\PhysicalDisk(*)\Avg. Disk sec/Transfer', rate = '\PhysicalDisk(*)\Disk Transfers/sec' }
+//! each = "latency" when = "latency > 0.025 and rate > 5" for = "30s" means = "Requests wait for the disk."
 //! next = "Look at the processes with the most I/O."
 //! ```
 
@@ -183,13 +176,14 @@ const BUILT_IN: [(&str, &str); 5] = [
 
 /// How long a file of rules may be.
 const FILE_BYTES: u64 = 16 << 20;
-/// How many rules, and how many parameters besides those of the machine, a set may have: each rule is parsed with all
-/// parameters.
+/// How many rules, and how many parameters besides those of the machine, a set may have: each rule is parsed
+/// with all parameters.
 const RULES: usize = 20_000;
 const PARAMETERS: usize = 256;
 /// How long the name of a parameter may be.
 const NAME_BYTES: usize = 256;
-/// How long all texts of rules may be together, also of rules that are not used. Many thresholds share one description.
+/// How long all texts of rules may be together, also of rules that are not used. Many thresholds share one
+/// description.
 const TEXT_BYTES: usize = 64 << 20;
 
 /// Parameters that are taken from the log.

@@ -45,8 +45,8 @@ impl Query {
         Ok((entry.object, entry.counters.first().copied()))
     }
 
-    /// Parses a counter path. For a text that is not a path but words, such as "cpu", the error has the paths of
-    /// the counters that [`search`] finds for them.
+    /// Parses a counter path. For a text that is not a path but words, such as "cpu", the error has the paths
+    /// of the counters that [`search`] finds for them.
     ///
     /// # Errors
     ///

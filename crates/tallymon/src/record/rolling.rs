@@ -191,8 +191,8 @@ impl RollingRecorder {
         self.record_all(window.0, Some((snapshot, window)), &[])
     }
 
-    /// As [`RollingRecorder::record`], with snapshots of other hosts. [`RollingRecorder::choose_host`] has said
-    /// what of them is written. The record is at `time`, by the clock of this machine, for all of them.
+    /// As [`RollingRecorder::record`], with snapshots of other hosts. [`RollingRecorder::choose_host`] has
+    /// said what of them is written. The record is at `time`, by the clock of this machine, for all of them.
     ///
     /// # Errors
     ///

@@ -144,8 +144,8 @@ pub(crate) struct SessionOptions {
     /// Folder of the logs; for a lake also s3://BUCKET/FOLDER, with the credentials of the environment.
     #[arg(long, short, value_name = "FOLDER", value_parser = file_to_write())]
     pub(crate) output: Option<PathBuf>,
-    /// Format of the logs: tally (the native log, by default), blg, csv, tsv, json, sqlite or
-    /// parquet; or lake: each log is put into the lake of the folder when it is complete, after an hour unless
+    /// Format of the logs: tally (the native log, by default), blg, csv, tsv, json, sqlite or parquet; or
+    /// lake: each log is put into the lake of the folder when it is complete, after an hour unless
     /// --rotate-time or --rotate-size says otherwise. With otlp the samples are sent, and no logs are written.
     #[arg(long, short, value_name = "FORMAT")]
     pub(crate) format: Option<String>,
@@ -211,7 +211,8 @@ pub(crate) struct SessionOptions {
     #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "/dev/log")]
     pub(crate) syslog: Option<PathBuf>,
-    /// When an alert begins or ends send a message with fields to systemd's journal, or to this socket of one.
+    /// When an alert begins or ends send a message with fields to systemd's journal, or to this socket of
+    /// one.
     #[arg(long, value_name = "SOCKET", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "/run/systemd/journal/socket")]
     pub(crate) journal: Option<PathBuf>,

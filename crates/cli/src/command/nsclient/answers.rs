@@ -109,8 +109,8 @@ impl Answers {
         }
     }
 
-    /// Free and all bytes. `check_nt` lets through one letter only: `/`, or as on Windows the letter C for the
-    /// disk of the system.
+    /// Free and all bytes. `check_nt` lets through one letter only: `/`, or as on Windows the letter C for
+    /// the disk of the system.
     fn disk(&self, name: &str) -> Result<String, String> {
         let name = if name.trim_end_matches(':').eq_ignore_ascii_case("c") { "/" } else { name };
         let readings = self.readings(r"\LogicalDisk(*)\% Free Space")?;

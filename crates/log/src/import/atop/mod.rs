@@ -236,8 +236,8 @@ impl<R: BufRead + Send> AtopDecoder<R> {
         Ok(())
     }
 
-    /// The fields of a line, with what has grown added up, and the time that this lacks; `None` if it says that
-    /// nothing was measured. A line with a fault adds nothing.
+    /// The fields of a line, with what has grown added up, and the time that this lacks; `None` if it says
+    /// that nothing was measured. A line with a fault adds nothing.
     fn fields<'w>(
         &mut self,
         at: usize,

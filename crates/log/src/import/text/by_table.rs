@@ -1,5 +1,5 @@
-//! Puts the tables of a report of `sar` beside each other. `sar -A -f FILE` prints the rows of all times of one
-//! table with their average, and then those of the next table; a log has all values of one time together.
+//! Puts the tables of a report of `sar` beside each other. `sar -A -f FILE` prints the rows of all times of
+//! one table with their average, and then those of the next table; a log has all values of one time together.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead};

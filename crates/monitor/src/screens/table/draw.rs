@@ -70,7 +70,8 @@ impl Layout {
             }
             places
         };
-        // The sorted column is always in view, and no room is left at the right while columns are hidden at the left.
+        // The sorted column is always in view, and no room is left at the right while columns are hidden at
+        // the left.
         let shows_all = |first: usize| first.saturating_add(places_from(first).len()) >= widths.len();
         let mut first = table.left.min(table.sorted);
         while first < table.sorted && first.saturating_add(places_from(first).len()) <= table.sorted {

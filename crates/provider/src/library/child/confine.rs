@@ -330,8 +330,8 @@ impl Listener {
         Ok(Call { id: found.id, thread: found.pid, number, arguments: data.args })
     }
 
-    /// Whether the thread of a call still waits. What was found out about it may be wrong otherwise: its process
-    /// may have been ended, also by the library itself.
+    /// Whether the thread of a call still waits. What was found out about it may be wrong otherwise: its
+    /// process may have been ended, also by the library itself.
     pub(super) fn is_waiting(&self, asked: &Call) -> bool {
         let id = asked.id;
         // SAFETY: the request reads a number of this size, which lives until the call returns.

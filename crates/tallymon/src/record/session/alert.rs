@@ -25,7 +25,8 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Reads a limit as `logman -th` has it: `\Processor(_Total)\% Processor Time>90`, with or without spaces.
+    /// Reads a limit as `logman -th` has it: `\Processor(_Total)\% Processor Time>90`, with or without
+    /// spaces.
     ///
     /// # Errors
     ///
@@ -70,8 +71,8 @@ pub struct Alerts {
     pub start: Option<String>,
     /// Run this command line, when an alert begins or ends.
     pub run: Option<String>,
-    /// Post JSON to this address, when an alert begins or ends: `http://…`, `https://…`, or `@FILE`, whose text
-    /// is the address. Others can read the settings, so an address that is a secret belongs into a file.
+    /// Post JSON to this address, when an alert begins or ends: `http://…`, `https://…`, or `@FILE`, whose
+    /// text is the address. Others can read the settings, so an address that is a secret belongs into a file.
     pub webhook: Option<String>,
     /// A file whose text authorizes the post, as a bearer token.
     pub webhook_token: Option<PathBuf>,
