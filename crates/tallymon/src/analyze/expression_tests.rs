@@ -40,10 +40,10 @@ fn says_what_is_wrong_and_where() {
         ("1 +", 3, "it ends"),
         ("(1", 2, "\")\" is expected"),
         ("1 2", 2, "\"2\" is not expected"),
-        ("fre > 1", 0, "no name of this rule (free, total, gone)"),
+        ("fre > 1", 0, "nor a name of this rule (free, total, gone)"),
         ("min(1)", 5, "\",\" is expected"),
-        ("1 > € ", 4, "\"€\" is not a number"),
-        ("inf > nan", 0, "\"inf\" is not a number"),
+        ("1 > € ", 4, "\"€\" is neither a number nor a name"),
+        ("inf > nan", 0, "\"inf\" is neither a number nor a name"),
     ] {
         let error = parse(text).unwrap_err();
         assert!(error.at == at && error.problem.contains(words), "{text}: {error}");

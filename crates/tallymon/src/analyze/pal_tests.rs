@@ -64,7 +64,7 @@ fn other_thresholds_are_named_with_the_reason() {
         ),
         (
             "StaticThreshold -CollectionOfCounterInstances $Busy -Operator 'gt' -Threshold $Unknown",
-            "\"Unknown\" is not a number",
+            "\"Unknown\" is neither a number nor a name",
         ),
         (
             "$A = @(Get-Content x)\nStaticThreshold -CollectionOfCounterInstances $Busy -Operator 'gt' -Threshold $A",

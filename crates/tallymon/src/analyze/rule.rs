@@ -4,10 +4,19 @@
 //! [parameters]
 //! busy = 90
 //!
-//! [[rule]] id = "disk-slow" title = "A disk answers slowly" severity = "warning" resource = "disk" counters
-//! = { latency = '\PhysicalDisk(*)\Avg. Disk sec/Transfer', rate = '\PhysicalDisk(*)\Disk Transfers/sec' }
-//! each = "latency" when = "latency > 0.025 and rate > 5" for = "30s" means = "Requests wait for the disk."
+//! [[rule]]
+//! id = "disk-slow"
+//! title = "A disk answers slowly"
+//! severity = "warning"
+//! resource = "disk"
+//! each = "latency"
+//! when = "latency > 0.025 and rate > 5"
+//! for = "30s"
+//! means = "Requests wait for the disk."
 //! next = "Look at the processes with the most I/O."
+//! [rule.counters]
+//! latency = '\PhysicalDisk(*)\Avg. Disk sec/Transfer'
+//! rate = '\PhysicalDisk(*)\Disk Transfers/sec'
 //! ```
 
 use std::collections::HashSet;

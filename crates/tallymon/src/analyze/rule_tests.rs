@@ -65,7 +65,7 @@ fn faults_say_where_and_what_is_expected() {
         ("means = \"It waits.\"", "", "means is missing"),
         ("each = \"latency\"", "", "each is missing: it names the counter"),
         ("each = \"latency\"", "each = \"late\"", "each is \"late\", which is none of its counters"),
-        ("rate > 5", "rat > 5", "no name of this rule (latency, rate, memory_mb, processors)"),
+        ("rate > 5", "rat > 5", "nor a name of this rule (latency, rate, memory_mb, processors)"),
         (
             "\\PhysicalDisk(*)\\Disk Transfers/sec",
             "\\Physical*(*)\\Disk Transfers/sec",
@@ -108,4 +108,14 @@ fn folders_are_read_in_order_and_other_files_refused() {
     assert!(add(&folder.join("none.toml")).unwrap_err().contains("none.toml"));
     std::fs::write(folder.join("c.toml"), [0xFF, 0xFE]).unwrap();
     assert!(add(&folder).unwrap_err().contains("byte 0 is not UTF-8"));
+}
+
+#[test]
+fn the_example_of_the_documents_is_a_rule() {
+    let source = include_str!("rule.rs");
+    let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
+    let block = lines.skip_while(|line| *line != " ```toml").skip(1).take_while(|line| *line != " ```");
+    let text: Vec<&str> = block.map(str::trim_start).collect();
+    let set = toml(&text.join("\n")).unwrap();
+    assert_eq!(set.rules.len(), 1, "{text:?}");
 }
