@@ -22,7 +22,7 @@ use crate::stop::{Stop, Ticks};
 use crate::words::say;
 
 /// Records raw values of several hosts into a native log, which is converted to another format at the end. A
-/// host that does not answer lacks in the records until it does.
+/// records have no values of a host until it answers.
 pub(crate) fn record(
     common: &Common,
     watch: &Watch,
@@ -63,6 +63,7 @@ pub(crate) fn record(
         if let Err(error) = recorder.record() {
             break Err(Failure::from(error));
         }
+        named.retain(|host| !recorder.has_answered(host));
         recorder.changes().iter().for_each(|change| say_change(change, &mut named));
         let enough = pace.most.is_some_and(|most| recorder.records() >= most);
         if enough || !stop.wait_until(ticks.next()) {

@@ -1,27 +1,38 @@
 //! Recording several hosts, and perhaps this machine, into one log, without a session.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::Recorder;
-use super::session::remotes::Remotes;
+use super::session::remotes::{HostFailure, Remotes};
 use super::session::{SessionError, SessionHost, SessionSettings};
 use crate::clock::{LocalZone, now};
 use crate::names::InstanceNames;
 use crate::query::Query;
 
 /// Samples of several hosts on their way into one [`Recorder`]. Each host has a thread of its own, so that
-/// one that is slow or gone delays no record. Such a host lacks in the records: a log never repeats an old
-/// value.
+/// one that is slow or gone delays no record. The records have no values of such a host: a log never repeats
+/// an old value.
 pub struct HostsRecorder {
     recorder: Recorder,
     remotes: Option<Remotes>,
     own: Option<Query>,
     interval: Duration,
     zone: LocalZone,
-    /// The hosts that failed at the last call of [`HostsRecorder::changes`], each since when.
-    known: Vec<(String, Instant)>,
+    /// The hosts that failed at the last call of [`HostsRecorder::changes`].
+    known: Vec<Known>,
+    /// The hosts that have given a sample.
+    answered: HashSet<String>,
+}
+
+/// A host that failed.
+struct Known {
+    name: String,
+    /// It does not answer; else it only lacks counters.
+    is_gone: bool,
+    since: Instant,
 }
 
 /// What is new about a host.
@@ -49,10 +60,18 @@ impl HostsRecorder {
         let usual = SessionSettings::new("", PathBuf::new());
         let remotes = Remotes::start(&SessionSettings { hosts, timeout, instances, interval, ..usual })?;
         own.iter().for_each(|query| recorder.choose(query));
-        Ok(HostsRecorder { recorder, remotes, own, interval, zone: LocalZone::system(), known: Vec::new() })
+        Ok(HostsRecorder {
+            recorder,
+            remotes,
+            own,
+            interval,
+            zone: LocalZone::system(),
+            known: Vec::new(),
+            answered: HashSet::new(),
+        })
     }
 
-    /// Takes a sample of everybody, and writes what comes in time. Returns whether anything came. The first
+    /// Takes a sample of all hosts, and writes what comes in time. Returns whether anything came. The first
     /// call waits longer, because hosts are being opened.
     ///
     /// # Errors
@@ -79,6 +98,11 @@ impl HostsRecorder {
             }
             others = remotes.take_samples();
         }
+        for sample in &others {
+            if !self.answered.contains(&sample.host) {
+                self.answered.insert(sample.host.clone());
+            }
+        }
         let own = self.own.as_ref().and_then(Query::snapshot).zip(window);
         if own.is_none() && others.is_empty() {
             return Ok(false);
@@ -87,24 +111,16 @@ impl HostsRecorder {
         Ok(true)
     }
 
-    /// What changed of hosts since the last call.
+    /// What changed of hosts since the last call. A host that lacks a counter and then does not answer fails
+    /// twice.
     pub fn changes(&mut self) -> Vec<HostChange> {
         let failures = self.remotes.as_ref().map(Remotes::failures).unwrap_or_default();
-        let mut changes = Vec::new();
-        self.known.retain(|(name, since)| {
-            let still_fails = failures.iter().any(|(failing, _)| failing == name);
-            if !still_fails {
-                changes.push(HostChange::Answers(name.clone(), since.elapsed()));
-            }
-            still_fails
-        });
-        for (name, why) in failures {
-            if !self.known.iter().any(|(known, _)| *known == name) {
-                self.known.push((name.clone(), Instant::now()));
-                changes.push(HostChange::Failed(name, why));
-            }
-        }
-        changes
+        changes(&mut self.known, failures)
+    }
+
+    /// Whether a host has given a sample.
+    pub fn has_answered(&self, host: &str) -> bool {
+        self.answered.contains(host)
     }
 
     /// How many records there are.
@@ -119,8 +135,67 @@ impl HostsRecorder {
     }
 }
 
+/// What is new in the failures of hosts; `known` has those of the last look.
+fn changes(known: &mut Vec<Known>, failures: Vec<HostFailure>) -> Vec<HostChange> {
+    let mut changes = Vec::new();
+    known.retain(|host| {
+        let still_fails = failures.iter().any(|failing| failing.name == host.name);
+        if !still_fails {
+            changes.push(HostChange::Answers(host.name.clone(), host.since.elapsed()));
+        }
+        still_fails
+    });
+    for HostFailure { name, is_gone, why } in failures {
+        match known.iter_mut().find(|host| host.name == name) {
+            Some(host) => {
+                let is_worse = is_gone && !host.is_gone;
+                host.is_gone = is_gone;
+                if !is_worse {
+                    continue;
+                }
+                host.since = Instant::now();
+            }
+            None => known.push(Known { name: name.clone(), is_gone, since: Instant::now() }),
+        }
+        changes.push(HostChange::Failed(name, why));
+    }
+    changes
+}
+
 impl fmt::Debug for HostsRecorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HostsRecorder").field("recorder", &self.recorder).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(is_gone: bool) -> HostFailure {
+        HostFailure { name: "web1".into(), is_gone, why: if is_gone { "gone" } else { "lacks" }.into() }
+    }
+
+    /// The kinds of changes, with what they say.
+    fn look(known: &mut Vec<Known>, failures: Vec<HostFailure>) -> Vec<String> {
+        let said = |change: HostChange| match change {
+            HostChange::Failed(_, why) => why,
+            HostChange::Answers(..) => "answers".to_string(),
+        };
+        changes(known, failures).into_iter().map(said).collect()
+    }
+
+    #[test]
+    fn a_host_that_lacks_a_counter_is_also_said_to_be_gone() {
+        let mut known = Vec::new();
+        assert_eq!(look(&mut known, vec![failure(false)]), ["lacks"]);
+        assert!(look(&mut known, vec![failure(false)]).is_empty());
+        assert_eq!(look(&mut known, vec![failure(true)]), ["gone"]);
+        assert!(look(&mut known, vec![failure(true)]).is_empty());
+        // It answers again, and still lacks the counter.
+        assert!(look(&mut known, vec![failure(false)]).is_empty());
+        assert_eq!(look(&mut known, vec![failure(true)]), ["gone"], "and is gone again");
+        assert_eq!(look(&mut known, Vec::new()), ["answers"]);
+        assert_eq!(look(&mut known, vec![failure(true)]), ["gone"]);
     }
 }

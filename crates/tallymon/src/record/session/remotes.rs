@@ -52,6 +52,14 @@ struct Remote {
     next: Option<Instant>,
 }
 
+/// What is wrong with a host.
+pub(in crate::record) struct HostFailure {
+    pub(in crate::record) name: String,
+    /// It does not answer; else it only lacks counters.
+    pub(in crate::record) is_gone: bool,
+    pub(in crate::record) why: String,
+}
+
 /// What the thread of a host reports for each tick.
 struct Report {
     taken: Option<Taken>,
@@ -168,9 +176,15 @@ impl Remotes {
         self.hosts.iter_mut().filter_map(of_host).collect()
     }
 
-    /// The hosts that failed, or that lack counters, each with the reason.
-    pub(in crate::record) fn failures(&self) -> Vec<(String, String)> {
-        let of_host = |host: &Remote| Some((host.name.clone(), host.trouble.clone()?));
+    /// The hosts that failed, or that lack counters.
+    pub(in crate::record) fn failures(&self) -> Vec<HostFailure> {
+        let of_host = |host: &Remote| {
+            Some(HostFailure {
+                name: host.name.clone(),
+                is_gone: host.next.is_some(),
+                why: host.trouble.clone()?,
+            })
+        };
         self.hosts.iter().filter_map(of_host).collect()
     }
 
