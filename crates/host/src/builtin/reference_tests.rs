@@ -136,7 +136,9 @@ fn unit(kind: CounterType, name: &str) -> &'static str {
         ("Idle Time", "s"),
         ("% ", "%"),
     ];
-    if SHARES.contains(&kind) && !name.starts_with("Load Average") {
+    if kind == CounterType::PERF_COUNTER_TEXT {
+        "text"
+    } else if SHARES.contains(&kind) && !name.starts_with("Load Average") {
         "%"
     } else if RATES.contains(&kind) {
         if name.contains("Bytes") { "bytes/s" } else { "1/s" }

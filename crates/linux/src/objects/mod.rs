@@ -114,7 +114,7 @@ fn all() -> Vec<Box<dyn Object>> {
         Box::new(control_group_details::ControlGroupDetails::new()),
         Box::new(container::new()),
         Box::new(job_object_details::JobObjectDetails::new()),
-        Box::new(process_details::Details::new()),
+        Box::new(process_details::ProcessDetails::new()),
         Box::new(processor_information::ProcessorInformation::new()),
         Box::new(network_tables::tcp()),
         Box::new(network_tables::ip()),

@@ -1,4 +1,4 @@
-//! Process Details (910400): whose each process is and what it runs, as texts; the instances are those of
+//! Process Details (910400): the owner of each process and what it runs, as text. The instances are those of
 //! Process, in the same order, so that rows of both belong together.
 
 use std::collections::HashMap;
@@ -62,27 +62,27 @@ struct Known {
 }
 
 impl Known {
-    /// Facts hold as long again as the process had lived when they were read.
+    /// Facts are kept for as long as the process had lived when they were read, from 1 to 10 s.
     fn holds(&self, process: ProcessId, now: FileTime) -> bool {
         let lived = self.read.0.saturating_sub(process.start.0);
         now.0.saturating_sub(self.read.0) < lived.clamp(SHORTEST, LONGEST)
     }
 }
 
-/// The object Process Details. It reads three files of each process, so it is read by name only.
-pub(super) struct Details {
+/// The object Process Details. It reads four files of each process, so it is read by name only.
+pub(super) struct ProcessDetails {
     layout: ObjectLayout<'static>,
     processes: Option<LinuxProcesses>,
     known: HashMap<(u32, FileTime), Known>,
 }
 
-impl Details {
-    pub(super) fn new() -> Details {
-        Details { layout: ObjectLayout::new(SPEC), processes: None, known: HashMap::new() }
+impl ProcessDetails {
+    pub(super) fn new() -> ProcessDetails {
+        ProcessDetails { layout: ObjectLayout::new(SPEC), processes: None, known: HashMap::new() }
     }
 }
 
-impl Object for Details {
+impl Object for ProcessDetails {
     fn spec(&self) -> &ObjectSpec<'static> {
         self.layout.spec()
     }
@@ -146,11 +146,12 @@ fn identify(block: &mut CounterBlockMut<'_>, id: u64, start: FileTime) {
 }
 
 fn write(block: &mut CounterBlockMut<'_>, facts: &Facts) {
+    let none = Absence::NotFromThisDevice;
     let texts = [
         (USER, facts.user.as_deref(), Absence::AccessDenied),
         (COMMAND_LINE, Some(facts.command.as_str()), Absence::Other),
-        // A process that no service manager and no container runtime has started.
-        (SERVICE, facts.unit.as_deref(), Absence::NotFromThisDevice),
+        // A process that no service manager and no container runtime has started, if that is known.
+        (SERVICE, facts.unit.as_deref(), if facts.group.is_some() { none } else { Absence::AccessDenied }),
         (CONTROL_GROUP, facts.group.as_deref(), Absence::AccessDenied),
     ];
     for (position, text, absence) in texts {
@@ -229,7 +230,7 @@ mod tests {
         let command = command.unwrap();
         assert!(command.starts_with("long --password xxx") && command.len() == 255, "{command}");
         let hidden = texts(&instance(&snapshot, "hidden"));
-        assert_eq!(hidden, [Err(HIDDEN), text("[hidden]"), Err(NO_SERVICE), Err(HIDDEN)]);
+        assert_eq!(hidden, [Err(HIDDEN), text("[hidden]"), Err(HIDDEN), Err(HIDDEN)]);
         for machine in ["Idle", "_Total"] {
             let none = ValueState::Absent(Absence::NotOnThisSystem);
             assert_eq!(said(&instance(&snapshot, machine), USER), Err(none));

@@ -37,7 +37,7 @@ pub(crate) struct Load {
     pub(crate) no_sensors: Shared<bool>,
     /// The machine knows file systems as Windows does.
     pub(crate) letters: Shared<bool>,
-    /// The machine says whose each process is.
+    /// The machine says who owns each process.
     pub(crate) details: Shared<bool>,
     /// Processes that exist beside the usual ones.
     pub(crate) more: Shared<Vec<(&'static str, u64)>>,
