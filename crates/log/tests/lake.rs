@@ -531,13 +531,26 @@ def look(table):
             "instances": sorted({str(name) for name in disk["instance"].to_pylist()}),
             "first": str(min(rows["time"].to_pylist()))}
 before = look(table)
+# Pages have the checksums that the format describes; a part with a flipped bit in a page is refused.
+import pyarrow.parquet as parquet
+part = table.file_uris()[0].removeprefix("file://")
+whole = parquet.ParquetFile(part, page_checksum_verification=True)
+whole.read()
+place = whole.metadata.row_group(0).column(0).data_page_offset
+bytes = bytearray(open(part, "rb").read())
+bytes[place + whole.metadata.row_group(0).column(0).total_compressed_size - 1] ^= 1
+try:
+    parquet.ParquetFile(pyarrow.BufferReader(bytes), page_checksum_verification=True).read()
+    checked = "a flipped bit was read"
+except OSError as error:
+    checked = "CRC" if "CRC" in str(error) else str(error)
 stats = table.get_add_actions(flatten=True)
 stats = pyarrow.table(stats)
 counted = sum(stats["num_records"].to_pylist())
 done = table.optimize.compact()
 table.create_checkpoint()
 after = look(DeltaTable(sys.argv[1]))
-print(json.dumps({"before": before, "after": after, "counted": counted,
+print(json.dumps({"before": before, "after": after, "counted": counted, "checked": checked,
                   "removed": done["numFilesRemoved"], "protocol": table.protocol().min_reader_version}), flush=True)
 # Threads of its libraries sometimes abort while the interpreter ends.
 os._exit(0)
@@ -555,6 +568,7 @@ fn the_library_of_delta_lake_reads_and_rewrites_a_lake() {
     let before = &found["before"];
     assert_eq!((&before["rows"], &before["version"], &before["files"]), (&400.into(), &4.into(), &8.into()));
     assert_eq!((&found["counted"], &before["disk"]), (&400.into(), &200.into()));
+    assert_eq!(found["checked"], "CRC");
     assert_eq!(before["days"], json!(["2016-11-26"]));
     assert_eq!(before["instances"], json!(["a b/c:%"]));
     assert_eq!(before["first"], "2016-11-26 13:00:00.500000+00:00");

@@ -389,7 +389,7 @@ impl<R: BufRead> CsvReader<R> {
         self.damage(
             line,
             0,
-            format!("{first:?} is no time like 11/26/2016 13:46:30.874; the row was left out"),
+            format!("{first:?} is not a time like 11/26/2016 13:46:30.874; the row was left out"),
         );
     }
 

@@ -132,7 +132,9 @@ impl<'de> Deserialize<'de> for OneLine {
                             let text = map.next_value::<Scalar>()?.text(&key)?.unwrap_or_default();
                             let time = parse_time(&text);
                             line.time = Some(time.ok_or_else(|| {
-                                M::Error::custom(format!("{text:?} is no time like 2026-01-31T20:00:00.000Z"))
+                                M::Error::custom(format!(
+                                    "{text:?} is not a time like 2026-01-31T20:00:00.000Z"
+                                ))
                             })?);
                         }
                         "host" => line.host = map.next_value::<Scalar>()?.text(&key)?.unwrap_or_default(),

@@ -4,13 +4,13 @@
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::bloom_filter::Sbbf;
-use parquet::column::page::{CompressedPage, Page, PageWriter};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::statistics::Statistics;
-use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
+
+use super::page_head::{self, PageKind};
 
 /// Bytes that the heads of both pages have at most.
 const HEADS: usize = 128;
@@ -78,36 +78,25 @@ impl Packer {
 
         let of_data = if pays { packed.len() } else { data.len() };
         let room = of_data.saturating_add(dictionary_length).saturating_add(HEADS);
-        let mut out = TrackedWrite::new(Vec::with_capacity(room));
-        let (mut data_offset, mut stored, mut plain) = (0u64, 0u64, 0u64);
-        let mut pages = SerializedPageWriter::new(&mut out);
-        let mut write = |page: Page, length: usize| -> Result<u64, ParquetError> {
-            let spec = pages.write_page(CompressedPage::new(page, length))?;
-            stored = stored.saturating_add(spec.compressed_size as u64);
-            plain = plain.saturating_add(spec.uncompressed_size as u64);
-            Ok(spec.compressed_size as u64)
+        let mut out = Vec::with_capacity(room);
+        let mut plain = 0usize;
+        let mut write = |kind: PageKind, encoding: Encoding, stored: &[u8], length: usize| {
+            let begin = out.len();
+            page_head::write(&mut out, kind, encoding, (stored, length))?;
+            plain = plain.saturating_add(out.len().saturating_sub(begin)).saturating_add(length);
+            out.extend_from_slice(stored);
+            Ok::<u64, ParquetError>(out.len() as u64)
         };
+        let mut data_offset = 0;
         let has_dictionary = dictionary.is_some();
         if let Some((values, count)) = dictionary {
-            let page = Page::DictionaryPage {
-                buf: Bytes::from(packed_dictionary.filter(|_| pays).unwrap_or(values)),
-                num_values: u32::try_from(count).unwrap_or(u32::MAX),
-                encoding: Encoding::PLAIN,
-                is_sorted: false,
-            };
-            data_offset = write(page, dictionary_length)?;
+            let stored = packed_dictionary.filter(|_| pays).unwrap_or(values);
+            data_offset = write(PageKind::Dictionary(count), Encoding::PLAIN, &stored, dictionary_length)?;
         }
         let length = data.len();
-        let page = Page::DataPage {
-            buf: Bytes::from(if pays { packed } else { data }),
-            num_values: u32::try_from(rows).unwrap_or(u32::MAX),
-            encoding,
-            def_level_encoding: Encoding::RLE,
-            rep_level_encoding: Encoding::RLE,
-            statistics: None,
-        };
-        write(page, length)?;
-        let bytes = Bytes::from(out.into_inner()?);
+        let stored = write(PageKind::Data(rows), encoding, if pays { &packed } else { &data }, length)?;
+        let bytes = Bytes::from(out);
+        let plain = plain as u64;
         let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         let mut encodings = vec![Encoding::PLAIN, Encoding::RLE];
         if !encodings.contains(&encoding) {

@@ -29,6 +29,7 @@ mod decode;
 mod footer;
 mod group;
 mod numbers;
+mod page_head;
 mod pages;
 mod read;
 mod runs;

@@ -51,6 +51,8 @@ struct Page {
     definition: usize,
     repetition: usize,
     is_plain: bool,
+    /// The checksum of what is stored, where the writer has one.
+    checksum: Option<u32>,
 }
 
 impl Page {
@@ -65,6 +67,8 @@ impl Page {
                 (1, _) => page.kind = input.zigzag()?,
                 (2, _) => page.length = size(input)?,
                 (3, _) => page.stored = size(input)?,
+                // 32 bits, which some writers give a sign.
+                (4, _) => page.checksum = Some(input.zigzag()? as u32),
                 (head @ (5 | 7), STRUCT) => input.fields(|input, field, _| {
                     match field {
                         1 => page.values = size(input)?,
@@ -106,6 +110,9 @@ pub(super) fn column(chunk: &[u8], codec: i64, leaf: Leaf, rows: usize) -> Resul
     while decoder.values.bits.len() < rows {
         let page = Page::read(&mut input)?;
         let stored = input.take(page.stored)?;
+        if page.checksum.is_some_and(|checksum| checksum != crc32fast::hash(stored)) {
+            return Err("a page whose checksum is wrong: its bytes were changed".to_owned());
+        }
         let left = rows.saturating_sub(decoder.values.bits.len());
         match page.kind {
             0 => {
