@@ -81,7 +81,7 @@ fn request_tries_no_other_source() {
     assert_eq!(asked, 1);
     assert!(host.snapshot(&Request::parse("Global")).unwrap().object(PROVIDER).is_some());
     let metadata = host.snapshot(&Request::parse("MetadataGlobal")).unwrap();
-    assert_eq!(metadata.object(PROVIDER).unwrap().counters().len(), 12);
+    assert_eq!(metadata.object(PROVIDER).unwrap().counters().len(), 13);
     let plain = Host::of("here", Vec::new()).snapshot(&Request::objects([PROVIDER])).unwrap();
     assert!(plain.object(PROVIDER).is_none(), "a host of chosen providers has no object of its own");
 }
@@ -151,8 +151,8 @@ fn costly_objects_are_read_by_name_only() {
     let system = System::open().unwrap();
     let all: Vec<TitleIndex> = system.objects().iter().map(|object| object.name).collect();
     let costly: Vec<TitleIndex> = all.iter().copied().filter(|object| system.is_costly(*object)).collect();
-    // Job Object Details, those of graphics devices, Processor Performance Counters, and Print Queue.
-    assert_eq!(costly.len(), 6, "{costly:?}");
+    // Job Object Details, Process Details, those of graphics devices, Processor Performance Counters, and Print Queue.
+    assert_eq!(costly.len(), 7, "{costly:?}");
     let names = |snapshot: &Snapshot| -> Vec<TitleIndex> {
         let found = snapshot.objects().map(|object| object.header().name);
         found.filter(|object| all.contains(object)).collect()

@@ -19,7 +19,7 @@ fn addresses_are_taken_apart_or_refused_without_their_secrets() {
         ("a:1", "redis://"),
         ("http://a", "redis://"),
         ("redis://", "host"),
-        ("redis://a:99999", "no port"),
+        ("redis://a:99999", "not a port"),
         ("redis://me:secret@a", "in a file"),
         ("redis://:secret@a", "in a file"),
         ("redis://a/0?password=secret", "'?'"),

@@ -201,7 +201,7 @@ fn what_would_let_everybody_in_is_refused() {
         (0o600, "a&b", &[], "must be one line"),
         (0o600, "a\nb", &[], "must be one line"),
         (0o600, PASSWORD, &["--listen", "0.0.0.0:0"], "--allow ADDRESS"),
-        (0o600, PASSWORD, &["--allow", "192.0.2.0/40"], "no address and no network"),
+        (0o600, PASSWORD, &["--allow", "192.0.2.0/40"], "neither an address nor a network"),
         (0o600, PASSWORD, &["--tls"], "cannot be used with"),
     ] {
         let output = command(&folder, mode, password, words).output().unwrap();

@@ -402,7 +402,7 @@ fn sessions_wait_end_and_change() {
     // What is wrong is told at once, and leaves nothing.
     has(&sessions.log(&["start", "x", "-c", r"\Memory\Nonsense"]).words(3), &["Nonsense"]);
     has(&sessions.log(&["start", "x"]).words(2), &["nothing to record"]);
-    has(&sessions.log(&["start", "../x", "--all-objects"]).words(2), &["no name of a session"]);
+    has(&sessions.log(&["start", "../x", "--all-objects"]).words(2), &["not a name of a session"]);
     has(&sessions.log(&["update", "x", "-i", "1s"]).words(3), &["no session"]);
     has(&sessions.log(&["start", "x", "--all-objects", "--segments", "2"]).words(2), &["--rotate-time"]);
     assert_eq!(sessions.log(&["list", "--json"]).json().as_array().unwrap().len(), 1);

@@ -73,7 +73,7 @@ fn a_bucket_has_a_lake() {
         &run(&["relog", log, "-f", "lake", "-o", "s3://nobody/x"]).err,
         &["s3://nobody/x", "404", "NoSuchBucket"],
     );
-    has(&run(&["stats", "s3://lakes/nothing"]).err, &["s3://lakes/nothing", "no lake"]);
+    has(&run(&["stats", "s3://lakes/nothing"]).err, &["s3://lakes/nothing", "not a lake"]);
     has(&run(&["relog", lake, "-f", "lake", "-o", "s3://lakes/fleet/x.lake/"]).err, &["which is read"]);
     has(&run(&["relog", log, "-f", "csv", "-o", "s3://lakes/x.csv"]).err, &["-f lake"]);
     has(&super::s3::run(&["stats", lake], &[]).err, &["AWS_ACCESS_KEY_ID"]);

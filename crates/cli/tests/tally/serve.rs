@@ -111,7 +111,7 @@ fn the_page_schedules_sessions_and_knows_their_size_before() {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
     let (begin, end) = (now + hour, now + 3 * hour);
     let target =
-        format!("sessions?name=later&{what}&begin={begin}&end={end}&rotate=10m&segments=3&maxSize=5M");
+        format!("sessions?name=later&{what}&begin={begin}&end={end}&rotateTime=10m&segments=3&maxSize=5M");
     let (status, made) = server.ask("POST", &target);
     assert_eq!((status, &made["sessions"][0]["state"]), (200, &"waiting".into()), "{made}");
     let shown = sessions.log(&["show", "later"]).data();

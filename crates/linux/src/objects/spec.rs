@@ -43,7 +43,8 @@ pub(super) const fn counter(
 
 /// A text of up to so many bytes of UTF-16, with its terminator; its help index follows its name index.
 pub(super) const fn text(name: u32, bytes: u32) -> CounterSpec {
-    let counter = counter(name, name + 1, CounterType::PERF_COUNTER_TEXT, 0, DetailLevel::NOVICE);
+    let counter =
+        counter(name, name.saturating_add(1), CounterType::PERF_COUNTER_TEXT, 0, DetailLevel::NOVICE);
     CounterSpec { size: Some(bytes), ..counter }
 }
 

@@ -53,7 +53,7 @@ fn missing_credentials_say_where_they_were_looked_for() {
         (&[("AWS_ACCESS_KEY_ID", "A")], "AWS_SECRET_ACCESS_KEY is not"),
         (&[("AWS_SECRET_ACCESS_KEY", "A")], "AWS_ACCESS_KEY_ID is not"),
         (&[("AWS_REGION", "a/b")], "no region"),
-        (&[("AWS_SHARED_CREDENTIALS_FILE", "/dev/zero")], "no regular file"),
+        (&[("AWS_SHARED_CREDENTIALS_FILE", "/dev/zero")], "not a regular file"),
         (&[("AWS_SHARED_CREDENTIALS_FILE", "/nowhere/c")], "/nowhere/c"),
     ] {
         let error = settings(variables).unwrap_err();

@@ -152,7 +152,7 @@ mod tests {
                 b"<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
                 "NextContinuationToken",
             ),
-            (b"<ListBucketResult><Contents><Size>-1</Size></Contents></ListBucketResult>", "no number"),
+            (b"<ListBucketResult><Contents><Size>-1</Size></Contents></ListBucketResult>", "not a number"),
             (b"\xff\xfe", "UTF-8"),
             (deep.as_bytes(), "lie in each other"),
             (b"<!DOCTYPE a [<!ENTITY b \"c\">]><ListBucketResult><Contents><Key>&b;</Key>", "b"),
