@@ -201,14 +201,15 @@ def a_performance_registry(port, folder):
 
 
 def main():
-    tally, samples, port = sys.argv[1:]
+    # The last one is the port of a Samba, where there is one.
+    tally, samples, *ports = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         no_copies(a_text_log(folder))
         if tally:
             a_recording(tally, folder)
             another_host(tally, folder)
             a_host_over_tls(tally, folder)
-        if port:
+        for port in filter(None, ports):
             a_performance_registry(port, folder)
     if samples:
         logs_of_windows(samples)
