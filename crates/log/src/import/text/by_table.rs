@@ -94,9 +94,11 @@ impl<R: BufRead> ByTime<R> {
     }
 }
 
-/// Whether words behind a time are the names of columns: none is a number, and the line before is empty.
-pub(super) fn are_names<'w>(mut words: impl Iterator<Item = &'w str>, is_behind_blank: bool) -> bool {
-    is_behind_blank && words.all(|word| word.parse::<f64>().is_err())
+/// Whether words behind a time are the names of columns: there is one, none is a number, and the line before
+/// is empty.
+pub(super) fn are_names<'w>(words: impl Iterator<Item = &'w str>, is_behind_blank: bool) -> bool {
+    let mut words = words.peekable();
+    is_behind_blank && words.peek().is_some() && words.all(|word| word.parse::<f64>().is_err())
 }
 
 /// Whether a line says that the machine was started.
@@ -218,5 +220,12 @@ mod tests {
             "a report of sar of 1 MB whose long headings would come before each of its rows",
             "one copy of a heading at a time, and a bounded number of them",
         );
+    }
+
+    #[test]
+    fn a_line_with_only_a_time_has_no_names() {
+        assert!(!are_names(std::iter::empty(), true));
+        assert!(are_names(["CPU"].into_iter(), true) && !are_names(["CPU"].into_iter(), false));
+        assert!(!are_names(["CPU", "1"].into_iter(), true));
     }
 }
