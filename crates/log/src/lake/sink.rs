@@ -12,9 +12,11 @@ use super::store::Store;
 use super::{ROWS_OF_A_GROUP, times};
 use crate::parquet::{ColumnBuffer, GroupBuffer, Names, OneValue, Packer, Shape, into_io, microseconds};
 
-/// The most values in memory, about 30 MB. When there are more, those of the object with the most are
-/// written.
+/// The most values in memory. When there are more, those of the object with the most are written.
 const MOST_VALUES: usize = 1 << 19;
+
+/// For how many values memory is kept, about 30 MB. When there is more, that of empty row groups is freed.
+const MOST_ROOM: usize = MOST_VALUES << 1;
 
 /// A part with so many values is complete, some 200 MB: it is put into object storage as one object.
 const ROWS_OF_A_PART: u64 = 1 << 26;
@@ -96,7 +98,17 @@ impl LakeSink {
         } else {
             self.parts.push(part.close()?);
         }
+        self.free_room();
         Ok(())
+    }
+
+    /// Frees the memory of empty row groups, if all together have too much.
+    fn free_room(&mut self) {
+        let room = self.partitions.iter().fold(0usize, |sum, one| sum.saturating_add(one.group.capacity()));
+        if room > MOST_ROOM {
+            // A row group that is empty already keeps nothing.
+            self.partitions.iter_mut().filter(|one| one.group.rows() == 0).for_each(|one| one.group.clear());
+        }
     }
 
     fn flush_all(&mut self) -> io::Result<()> {
@@ -247,5 +259,48 @@ impl Sink for LakeSink {
 impl Drop for LakeSink {
     fn drop(&mut self) {
         self.parts.iter().for_each(|part| part.discard(&*self.store));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tallymon_core::counter::CounterType;
+
+    use super::super::folder::Folder;
+    use super::*;
+
+    #[test]
+    fn objects_that_are_busy_one_after_another_do_not_keep_their_memory() {
+        let folder = std::env::temp_dir().join(format!("tallymon-sink-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let column = |object: usize| {
+            let path = format!(r"\o{object}\c");
+            Column {
+                parts: path.parse().ok(),
+                path,
+                counter_type: CounterType::PERF_COUNTER_RAWCOUNT,
+                scale: 0,
+                time_base: Default::default(),
+                group: 0,
+                wild: false,
+                live: None,
+            }
+        };
+        let columns: Vec<Column> = (0..12).map(column).collect();
+        let mut sink = LakeSink::new(Arc::new(Folder::new(&folder))).unwrap();
+        sink.columns(&columns).unwrap();
+        sink.make_room(FileTime(0)).unwrap();
+        let room = |sink: &LakeSink| sink.partitions.iter().map(|one| one.group.capacity()).sum::<usize>();
+        for at in 0..columns.len() {
+            for microseconds in 0..i64::try_from(ROWS_OF_A_GROUP).unwrap() {
+                sink.push((at, 0), OneValue { microseconds, sample: None, value: Ok(1.0) }).unwrap();
+            }
+            sink.flush(at).unwrap();
+            assert!(room(&sink) <= MOST_ROOM, "{at}: {}", room(&sink));
+        }
+        assert!(room(&sink) > 0 && sink.values == 0);
+        sink.finish().unwrap();
+        drop(sink);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

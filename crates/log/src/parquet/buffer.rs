@@ -209,10 +209,22 @@ impl GroupBuffer {
         self.columns.iter_mut().for_each(ColumnBuffer::put_in_order);
     }
 
-    /// Removes all values; their memory is used again.
+    /// Removes all values. Memory is used again, but that of columns without values is freed: each instance
+    /// would keep what it needed in its busiest group.
     pub(crate) fn clear(&mut self) {
-        self.columns.iter_mut().for_each(ColumnBuffer::clear);
+        for column in &mut self.columns {
+            if column.rows() == 0 {
+                *column = ColumnBuffer::default();
+            } else {
+                column.clear();
+            }
+        }
         self.rows = 0;
+    }
+
+    /// For how many values there is memory.
+    pub(crate) fn capacity(&self) -> usize {
+        self.columns.iter().fold(0, |sum, column| sum.saturating_add(column.microseconds.capacity()))
     }
 
     /// One kind of numbers of all columns, behind each other.
@@ -271,5 +283,21 @@ mod tests {
         assert_eq!(column.values, [1f64.to_bits(), 3f64.to_bits()]);
         let missing = [(Some(NoValue::FirstSample), 1), (None, 2), (Some(NoValue::NotNumeric), 1)];
         assert_eq!(column.missing, missing);
+    }
+
+    #[test]
+    fn columns_without_values_in_a_group_keep_no_memory() {
+        let mut group = GroupBuffer::default();
+        group.set_columns(100);
+        for column in 0..100 {
+            for microseconds in 0..1000 {
+                group.push(column, OneValue { microseconds, sample: None, value: Ok(1.0) });
+            }
+            assert!(group.capacity() < 3000, "{column}: {}", group.capacity());
+            group.clear();
+        }
+        assert!(group.capacity() > 0);
+        group.clear();
+        assert_eq!((group.capacity(), group.rows()), (0, 0));
     }
 }
