@@ -17,6 +17,13 @@ const LOOKED_AT: usize = 1 << 10;
 /// The most different numbers of a dictionary.
 const MOST_DIFFERENT: usize = 1 << 15;
 
+/// Spreads numbers over the table.
+const HASH: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// How many places of the table are looked at for one number. Numbers chosen to have the same hash would need
+/// all of them.
+const MOST_PROBES: usize = 1 << 8;
+
 /// What is written where a dictionary is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Otherwise {
@@ -119,8 +126,8 @@ impl Dictionary {
     /// The position of a number, which is added if it is new; `None` if there is no room.
     fn find(&mut self, number: u64) -> Option<u32> {
         let mask = self.table.len().saturating_sub(1);
-        let mut at = usize::try_from(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 44).unwrap_or(0) & mask;
-        loop {
+        let mut at = usize::try_from(number.wrapping_mul(HASH) >> 44).unwrap_or(0) & mask;
+        for _ in 0..MOST_PROBES {
             let place = self.table.get_mut(at)?;
             let Some(position) = place.checked_sub(1) else {
                 if self.values.len() >= MOST_DIFFERENT {
@@ -137,6 +144,7 @@ impl Dictionary {
             }
             at = at.wrapping_add(1) & mask;
         }
+        None
     }
 }
 
@@ -316,5 +324,18 @@ mod tests {
         // More than there is room for, which some do not show.
         let many: Vec<u64> = (0..200_000u64).map(|nth| if nth % 196 < 98 { 0 } else { nth }).collect();
         assert!(!is_dictionary(&many));
+    }
+
+    #[test]
+    fn numbers_of_one_hash_are_no_long_dictionary() {
+        // The number by which the hash becomes 1.
+        let inverse =
+            (0..6).fold(1u64, |found, _| found.wrapping_mul(2u64.wrapping_sub(HASH.wrapping_mul(found))));
+        assert_eq!(HASH.wrapping_mul(inverse), 1);
+        let same = |different: u64| -> Vec<u64> {
+            (0..40_000).map(|nth| inverse.wrapping_mul(nth * 7 % different)).collect()
+        };
+        assert!(Dictionary::of(&same(MOST_PROBES as u64)).is_some());
+        assert!(Dictionary::of(&same(MOST_PROBES as u64 + 1)).is_none());
     }
 }
