@@ -56,6 +56,7 @@ pub(super) fn copy(
         copied: Copied::default(),
     };
     while let Some(rows) = log.chunk_rows().map_err(in_input)? {
+        options.wanted.check()?;
         copy.chunk(&log, rows)?;
         log.pass_chunk();
     }
