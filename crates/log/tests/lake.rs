@@ -194,6 +194,24 @@ fn native_logs_are_put_in_by_columns() {
 }
 
 #[test]
+fn the_report_of_a_copy_by_columns_has_the_clock_that_was_asked_for() {
+    let folder = Scratch::new();
+    let log = log_of(&folder, 1, 3);
+    let text = fs::read_to_string(&log).unwrap().replace("(UTC)(0)", "(Somewhere)(-60)");
+    fs::write(&log, text).unwrap();
+    let native = folder.join("x.tally");
+    native_of(&log, &native);
+    for (utc, minutes) in [(false, 60), (true, 0)] {
+        for input in [&log, &native] {
+            let lake = folder.join(format!("{utc}-{}.lake", input.extension().unwrap().display()));
+            let options = Options { format: Format::Lake, utc, ..Options::default() };
+            let report = relog(from_ref(input), &lake, &options).unwrap();
+            assert_eq!((report.records, report.local_minutes), (3, minutes), "{utc} {}", input.display());
+        }
+    }
+}
+
+#[test]
 fn a_log_is_put_in_once_and_parts_become_one() {
     let folder = Scratch::new();
     let lake = folder.join("x.lake");

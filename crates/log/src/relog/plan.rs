@@ -160,7 +160,7 @@ impl Plan {
                 (input.notes, input.records) = (copied.notes, copied.read);
                 *records = records.saturating_add(copied.kept);
                 if let Some((time, minutes)) = copied.first.filter(|_| first.is_none()) {
-                    (*first, *first_minutes) = (Some(time), minutes);
+                    (*first, *first_minutes) = (Some(time), if options.utc { 0 } else { minutes });
                 }
                 *last = copied.last.or(*last);
                 continue;
