@@ -287,6 +287,10 @@ impl LogReader for ByProcess<'_> {
         Ok(Some(Record { cells, ..record }))
     }
 
+    fn reuse(&mut self, record: Record) {
+        self.inner.reuse(record);
+    }
+
     fn text(&self, column: usize) -> Option<&str> {
         self.inner.text(self.source(column)?)
     }

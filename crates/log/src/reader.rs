@@ -129,6 +129,10 @@ pub trait LogReader: Send {
 /// is, and how to go elsewhere.
 macro_rules! pass_record_on {
     () => {
+        fn reuse(&mut self, record: $crate::reader::Record) {
+            self.inner.reuse(record);
+        }
+
         fn raw_record(&self) -> Option<&[u8]> {
             self.inner.raw_record()
         }
