@@ -15,7 +15,7 @@ use tallymon::registry::Roots;
 use super::alert_text::{limit, value};
 use super::export::Export;
 use super::start;
-use super::syslog::{self, Message};
+use super::syslog::{LogSockets, Message};
 use super::webhook::Webhooks;
 use crate::arguments::Common;
 
@@ -29,6 +29,7 @@ pub(super) struct Actions<'a> {
     /// The name of this machine, as soon as it is known.
     host: &'a RefCell<String>,
     webhooks: Webhooks,
+    logs: LogSockets,
     /// Commands that were started, until they end.
     commands: Vec<Child>,
     /// Sends samples, since the first one that had a receiver.
@@ -37,8 +38,8 @@ pub(super) struct Actions<'a> {
 
 impl<'a> Actions<'a> {
     pub(super) fn new(common: &'a Common, store: &'a SessionStore, host: &'a RefCell<String>) -> Actions<'a> {
-        let (webhooks, commands) = (Webhooks::default(), Vec::new());
-        Actions { common, store, host, webhooks, commands, export: None }
+        let (webhooks, logs) = (Webhooks::default(), LogSockets::default());
+        Actions { common, store, host, webhooks, logs, commands: Vec::new(), export: None }
     }
 
     fn start_session(&self, name: &str) -> Result<(), String> {
@@ -114,10 +115,10 @@ impl SessionActions for Actions<'_> {
         let host = self.host.borrow();
         let message = Message { host: &host, session: &settings.name, alert };
         if let Some(socket) = &settings.alerts.syslog {
-            failed.extend(syslog::to_syslog(socket, &message).err());
+            failed.extend(self.logs.to_syslog(socket, &message).err());
         }
         if let Some(socket) = &settings.alerts.journal {
-            failed.extend(syslog::to_journal(socket, &message).err());
+            failed.extend(self.logs.to_journal(socket, &message).err());
         }
         if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
     }

@@ -11,14 +11,20 @@ pub(super) struct Message<'a> {
     pub(super) alert: &'a Alert,
 }
 
-/// Says that there is no syslog.
-pub(super) fn to_syslog(socket: &Path, message: &Message<'_>) -> Result<(), String> {
-    Err(absent("syslog", socket, message))
-}
+/// The sockets of the logs of the system: there are none.
+#[derive(Default)]
+pub(super) struct LogSockets;
 
-/// Says that there is no journal.
-pub(super) fn to_journal(socket: &Path, message: &Message<'_>) -> Result<(), String> {
-    Err(absent("journal", socket, message))
+impl LogSockets {
+    /// Says that there is no syslog.
+    pub(super) fn to_syslog(&mut self, socket: &Path, message: &Message<'_>) -> Result<(), String> {
+        Err(absent("syslog", socket, message))
+    }
+
+    /// Says that there is no journal.
+    pub(super) fn to_journal(&mut self, socket: &Path, message: &Message<'_>) -> Result<(), String> {
+        Err(absent("journal", socket, message))
+    }
 }
 
 fn absent(log: &str, socket: &Path, message: &Message<'_>) -> String {

@@ -2,11 +2,15 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with,
+};
 use serde_json::Value as Json;
 use tallymon_testkit::{attack, peer, skip};
 
@@ -113,6 +117,17 @@ fn a_daemon_that_takes_connections_gets_lines() {
     assert!(line.starts_with("<28>1 ") && line.ends_with("limit > 0\n"), "{line:?}");
 }
 
+/// A socket that takes no further connection, because nobody accepts those that wait.
+fn full_listener(path: &str) -> OwnedFd {
+    let socket = |flags| socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).unwrap();
+    let address = SocketAddrUnix::new(path).unwrap();
+    let listener = socket(SocketFlags::CLOEXEC);
+    bind(&listener, &address).unwrap();
+    listen(&listener, 1).unwrap();
+    while connect(&socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK), &address).is_ok() {}
+    listener
+}
+
 #[test]
 fn attack_a_log_of_the_system_that_does_not_read() {
     let (sessions, folder) = (Sessions::new(), Folder::new());
@@ -133,10 +148,17 @@ fn attack_a_log_of_the_system_that_does_not_read() {
     has(&status, &["syslog did not take the alert", "the journal did not take the alert", "/none"]);
     assert_eq!(sessions.status("watch")["status"], "recording");
     drop(full);
+    let _listener = full_listener(&folder.file("busy"));
+    let syslog = format!("--syslog={}", folder.file("busy"));
+    let ran = sessions.log(&["start", "busy", "-i", "50ms", "--alert", &limit, &syslog]);
+    has(&ran.err, &["syslog did not take the alert", "/busy"]);
+    let records = || sessions.status("busy")["records"].as_u64();
+    let before = records();
+    until("more records", || records() > before);
     attack(
         "Recordings",
-        "a log of the system that does not read its socket",
-        "the session waits half a second, says so and goes on",
+        "a log of the system that does not read its socket, or accepts no connection",
+        "the session waits half a second in ten, says so and goes on",
     );
 }
 
