@@ -1,9 +1,8 @@
-//! Computes the values of records as numbers, for those who need nothing else and many of them.
+//! Computes the values of records as numbers, for callers that need numbers only.
 
-use tallymon_core::counter::compute;
-use tallymon_core::flow::{NoValue, Sample, Value};
+use tallymon_core::flow::{NoValue, Sample};
 
-use crate::reader::Record;
+use crate::reader::{Record, number_of};
 
 /// Computes the values of records from consecutive samples, as [`Cooker`](crate::Cooker) does, but as numbers
 /// only: a text is [`NoValue::NotNumeric`]. It keeps the samples of the last record instead of copies of
@@ -28,13 +27,7 @@ impl NumberCooker {
 /// As [`Cooker`](crate::Cooker) computes it, without a scale and a cap.
 #[inline]
 fn number(older: Option<&Sample>, cell: &Result<Sample, NoValue>) -> Result<f64, NoValue> {
-    let sample = cell.as_ref().map_err(|reason| *reason)?;
-    match compute(older, sample)? {
-        Value::Number(number) if number < 0.0 && sample.counter_type.inverse() => Ok(0.0),
-        Value::Number(number) => Ok(number),
-        Value::Integer(integer) => Ok(integer as f64),
-        _ => Err(NoValue::NotNumeric),
-    }
+    number_of(older, cell.as_ref().map_err(|reason| *reason)?, false)
 }
 
 #[cfg(test)]

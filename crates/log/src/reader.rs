@@ -454,7 +454,6 @@ pub(crate) fn value_of(older: Option<&Sample>, sample: &Sample, cap: bool) -> Re
 }
 
 /// The same as a floating-point number, for columns of them.
-#[cfg(feature = "parquet")]
 #[inline]
 pub(crate) fn number_of(older: Option<&Sample>, sample: &Sample, cap: bool) -> Result<f64, NoValue> {
     match compute(older, sample)? {

@@ -70,35 +70,20 @@ impl<'c> ColumnRows<'c> {
         if self.sampled.get(row).is_none_or(|sampled| *sampled == 0) {
             return Err(NoValue::NoInstance);
         }
-        let [first, second, multi, state, time, frequency] = self.numbers.map(|numbers| numbers.at(row));
-        if state > status::STALE
-            && let Some(reason) = status::reason(state)
-        {
-            return Err(reason);
-        }
-        if self.text {
-            return Err(NoValue::NotNumeric);
-        }
-        let clock = self.clock.and_then(|clock| clock.get(row)).copied().unwrap_or(0);
-        let taken = self.taken.get(row).copied().unwrap_or(0);
-        Ok(Sample {
+        let counter = CounterOfSample {
             counter_type: self.counter_type,
-            first,
-            second: second.wrapping_add(clock),
-            frequency: self.frequency(frequency),
-            multi_count: resources(multi),
-            time: FileTime(time.wrapping_add(taken)),
-        })
+            time_base: self.time_base,
+            text: self.text,
+            clock: self.clock.and_then(|clock| clock.get(row)).copied().unwrap_or(0),
+            taken: self.taken.get(row).copied().unwrap_or(0),
+        };
+        sample(&counter, self.numbers.map(|numbers| numbers.at(row)))
     }
 
     /// Whether its instance does not exist in any row.
     pub(super) fn is_gone(&self) -> bool {
         let [_, _, _, state, ..] = self.numbers;
         state.same() == Some(status::GONE)
-    }
-
-    const fn frequency(&self, number: u64) -> Frequency {
-        Frequency(number.wrapping_add(self.time_base).cast_signed())
     }
 
     /// The numbers of some rows, if each of them has a sample and only the raw numbers change.
@@ -119,7 +104,7 @@ impl<'c> ColumnRows<'c> {
                 Some(clock) => Some(clock.get(rows.clone())?),
                 None => None,
             },
-            frequency: self.frequency(frequency.same()?),
+            frequency: ticks(frequency.same()?, self.time_base),
             multi_count: resources(multi.same()?),
         })
     }
@@ -143,6 +128,45 @@ impl EvenRows<'_> {
             }
         }
     }
+}
+
+/// What a sample needs beside the numbers of its column.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CounterOfSample {
+    pub(super) counter_type: CounterType,
+    pub(super) time_base: u64,
+    pub(super) text: bool,
+    /// The clock that is added to its second number; 0 for none.
+    pub(super) clock: u64,
+    /// When it was taken.
+    pub(super) taken: u64,
+}
+
+/// The sample of a column from its numbers in a row, or why there is none.
+#[inline]
+pub(super) fn sample(counter: &CounterOfSample, numbers: [u64; STREAMS]) -> Result<Sample, NoValue> {
+    let [first, second, multi, state, time, frequency] = numbers;
+    if state > status::STALE
+        && let Some(reason) = status::reason(state)
+    {
+        return Err(reason);
+    }
+    if counter.text {
+        return Err(NoValue::NotNumeric);
+    }
+    Ok(Sample {
+        counter_type: counter.counter_type,
+        first,
+        second: second.wrapping_add(counter.clock),
+        frequency: ticks(frequency, counter.time_base),
+        multi_count: resources(multi),
+        time: FileTime(time.wrapping_add(counter.taken)),
+    })
+}
+
+/// The ticks per second, of which a log has the difference from those of the definition.
+const fn ticks(number: u64, time_base: u64) -> Frequency {
+    Frequency(number.wrapping_add(time_base).cast_signed())
 }
 
 /// The number of resources, of which a log has the difference from 1.

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use tallymon_core::counter::CounterType;
 use tallymon_core::error::Error;
 use tallymon_core::flow::{NoValue, Sample, ValueState};
-use tallymon_core::time::{FileTime, Frequency};
 
 use super::bits::BitReader;
-use super::column_rows::{ColumnRows, Numbers};
+use super::column_rows::{ColumnRows, CounterOfSample, Numbers, sample};
 use super::fields::Fields;
 use super::schema::{Definition, Instance};
 use super::series::{self, Parameters};
@@ -293,26 +292,14 @@ impl State {
         let taken = self.now.get(TIME).copied().unwrap_or(0);
         for (cell, (((((first, second), multi), state), time), frequency)) in self.cells.iter().zip(numbers) {
             let Some(place) = out.get_mut(cell.column) else { continue };
-            if *state > status::STALE
-                && let Some(reason) = status::reason(*state)
-            {
-                *place = Err(reason);
-                continue;
-            }
-            if cell.text {
-                *place = Err(NoValue::NotNumeric);
-                continue;
-            }
-            let clock = cell.clock.and_then(|clock| self.now.get(clock)).copied().unwrap_or(0);
-            let multi = multi.wrapping_add(1) & u64::from(u32::MAX);
-            *place = Ok(Sample {
+            let counter = CounterOfSample {
                 counter_type: cell.counter_type,
-                first: *first,
-                second: second.wrapping_add(clock),
-                frequency: Frequency(frequency.wrapping_add(cell.time_base).cast_signed()),
-                multi_count: u32::try_from(multi).unwrap_or(u32::MAX),
-                time: FileTime(time.wrapping_add(taken)),
-            });
+                time_base: cell.time_base,
+                text: cell.text,
+                clock: cell.clock.and_then(|clock| self.now.get(clock)).copied().unwrap_or(0),
+                taken,
+            };
+            *place = sample(&counter, [*first, *second, *multi, *state, *time, *frequency]);
         }
     }
 

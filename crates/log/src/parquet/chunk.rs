@@ -10,6 +10,7 @@ use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnDescPtr;
 
+use super::buffer::add;
 use super::page_head::{self, PageKind};
 
 /// Bytes that the heads of both pages have at most.
@@ -158,21 +159,9 @@ fn failed(error: &dyn std::fmt::Display) -> ParquetError {
 
 /// Writes which rows have a value, as runs: their length in bytes, and the runs.
 pub(super) fn levels(bytes: &mut Vec<u8>, runs: impl Iterator<Item = (bool, u64)>) {
-    let mut found = Vec::new();
-    let mut last: Option<(bool, u64)> = None;
-    for (is_there, count) in runs {
-        match &mut last {
-            Some((before, times)) if *before == is_there => *times = times.saturating_add(count),
-            _ => {
-                if let Some((before, times)) = last.replace((is_there, count)) {
-                    run(&mut found, times, u32::from(before), 1);
-                }
-            }
-        }
-    }
-    if let Some((before, times)) = last {
-        run(&mut found, times, u32::from(before), 1);
-    }
+    let (mut merged, mut found) = (Vec::new(), Vec::new());
+    runs.for_each(|(is_there, count)| add(&mut merged, is_there, count));
+    merged.iter().for_each(|(is_there, count)| run(&mut found, *count, u32::from(*is_there), 1));
     bytes.extend_from_slice(&u32::try_from(found.len()).unwrap_or(u32::MAX).to_le_bytes());
     bytes.append(&mut found);
 }

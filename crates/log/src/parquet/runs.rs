@@ -11,6 +11,7 @@ use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::statistics::Statistics;
 
+use super::buffer::{RunsOf, add};
 use super::chunk::{ColumnData, levels, run};
 
 /// What a column holds.
@@ -28,7 +29,7 @@ pub(super) struct Runs {
     positions: HashMap<Vec<u8>, u32>,
     values: Vec<Vec<u8>>,
     /// Positions, `None` for NULL, and how often each follows itself.
-    runs: Vec<(Option<u32>, u64)>,
+    runs: RunsOf<Option<u32>>,
 }
 
 impl Runs {
@@ -47,10 +48,7 @@ impl Runs {
                 position
             }
         });
-        match self.runs.last_mut() {
-            Some((last, times)) if *last == position => *times = times.saturating_add(count),
-            _ => self.runs.push((position, count)),
-        }
+        add(&mut self.runs, position, count);
     }
 
     /// The column, to be compressed. `is_optional` says whether it may have NULLs.
