@@ -26,6 +26,8 @@ struct Recent {
 impl CollectTimes {
     /// Takes the time of the last collection of each provider, and gives each its percentiles.
     pub fn note(&mut self, providers: &mut [Provider]) {
+        // Programs come and go, and each has a name of its own.
+        self.0.retain(|name, _| providers.iter().any(|one| one.name == *name));
         for provider in providers.iter() {
             self.take(&provider.name, provider.collections, provider.last);
         }
@@ -154,5 +156,16 @@ mod tests {
             seen[0] = unknown[0].clone();
         }
         assert_eq!((seen[0].median, seen[0].times), (Some(7.0), MOST_TIMES));
+    }
+
+    #[test]
+    fn a_provider_that_is_gone_is_forgotten() {
+        let mut times = CollectTimes::default();
+        for nth in 0..1_000 {
+            let program = Provider { name: format!("program {nth}"), ..provider(1.0, 2.0) };
+            times.note(&mut [program, provider(f64::from(nth), 3.0)]);
+        }
+        assert_eq!(times.0.len(), 2);
+        assert_eq!(times.0["Memory"].seconds.len(), MOST_TIMES);
     }
 }
