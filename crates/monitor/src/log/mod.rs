@@ -6,4 +6,5 @@ pub(crate) mod counters;
 pub(crate) mod hosts;
 pub(crate) mod names;
 pub(crate) mod opening;
+pub(crate) mod provider_times;
 pub(crate) mod replay;

@@ -7,6 +7,7 @@ use tallymon::core::time::FileTime;
 
 use crate::log::columns::Loading;
 use crate::log::hosts::OtherHost;
+use crate::log::provider_times::ProviderTimes;
 use crate::model::TopGroup;
 
 /// The log that is shown.
@@ -28,6 +29,8 @@ pub(crate) struct Replay {
     pub(crate) goal: Option<Goal>,
     /// The top contributors of a row and a host, read once.
     pub(crate) top: Option<((u64, usize), Vec<TopGroup>)>,
+    /// How long the collections of the providers of its hosts took, read once.
+    pub(crate) provider_times: ProviderTimes,
 }
 
 impl Replay {
@@ -42,6 +45,7 @@ impl Replay {
             loading: None,
             goal: None,
             top: None,
+            provider_times: ProviderTimes::default(),
         }
     }
 }

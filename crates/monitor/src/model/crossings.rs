@@ -6,14 +6,19 @@ use crate::model::alerts::Crossing;
 use crate::model::monitor::Monitor;
 use crate::model::series::Series;
 
+/// Whether a value crosses a threshold: `true` if it rises above it, `false` if it falls from there. Notes on
+/// which side the value lies; NaN is no value.
+pub fn crosses(was_over: &mut bool, threshold: f64, value: f64) -> Option<bool> {
+    let is_over = value > threshold;
+    let crosses = !value.is_nan() && std::mem::replace(was_over, is_over) != is_over;
+    crosses.then_some(is_over)
+}
+
 impl Series {
     /// The crossing that a value makes, if it is one; notes on which side the value lies.
     fn cross(&mut self, value: f64, time: FileTime) -> Option<Crossing> {
         let threshold = self.threshold?;
-        let rises = value > threshold;
-        if std::mem::replace(&mut self.was_over, rises) == rises {
-            return None;
-        }
+        let rises = crosses(&mut self.was_over, threshold, value)?;
         Some(Crossing { time, path: self.path.clone(), value, threshold, rises })
     }
 }

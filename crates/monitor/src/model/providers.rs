@@ -9,6 +9,14 @@ use tallymon::{Health, Query};
 /// The path that a query collects for it, in English, so that logs have it too.
 pub const PROVIDERS_PATH: &str = r"\Tallymon Provider(*)\*";
 
+/// The tag of a language, as `en`; its number on Windows if it has none.
+pub fn tag_of(language: Language) -> String {
+    match language.tag() {
+        "und" => language.code(),
+        tag => tag.to_owned(),
+    }
+}
+
 /// The kind of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ProviderKind {

@@ -9,24 +9,24 @@ use crossterm::event::{KeyEvent, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use tallymon::Health;
+use tallymon::Log;
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::{SourceError, SourceErrorKind};
+use tallymon::core::flow::SourceError;
 use tallymon::core::title::Language;
 use tallymon::registry::{Installed, Writer};
 use tallymon::sample::Tick as Sample;
-use tallymon::{Log, Query};
 
 use crate::keys::binding::{Command, Context};
 use crate::keys::lookup::{command, moved};
 use crate::keys::show::footer;
+use crate::log::provider_times::{ProviderTimes, Reading};
 use crate::model::{
-    CollectTimes, LogTimes, PROVIDERS_PATH, Provider, ProviderKind, format, objects, providers,
+    CollectTimes, PROVIDERS_PATH, Provider, ProviderKind, format, objects, providers, tag_of,
 };
 use crate::screens::screen::{Action, Layer, Screen, Tick};
 use crate::term::chart::Glyphs;
 use crate::term::frame::screen_frame;
 use crate::term::list::{self, Cell, Column};
-use crate::term::task::Task;
 use crate::term::theme::Theme;
 use crate::words::{Word, Words};
 use crate::workspace::feed::Feed;
@@ -48,7 +48,7 @@ pub(crate) struct Providers {
     /// How long their last collections took: those since the screen was opened, or all of a log.
     times: CollectTimes,
     /// Those of a log, while it is read for them.
-    reading: Option<Task<Result<CollectTimes, SourceError>>>,
+    reading: Option<Reading>,
     /// Name of the chosen provider: it stays chosen when the order changes.
     chosen: Option<String>,
     /// The chosen library is to be enabled or disabled, once the user confirms it.
@@ -82,19 +82,19 @@ impl Providers {
         Ok(screen)
     }
 
-    /// Reads a log for how long its collections took, on a thread.
-    fn read_times(&mut self, log: Log) {
-        let locale = self.feed.query.names().locale();
-        let work = move || {
-            let mut query = Query::new(Box::new(log.source()), locale)?;
-            query
-                .add(PROVIDERS_PATH)
-                .map_err(|error| SourceError::new(SourceErrorKind::BadData, error.to_string()))?;
-            query.collect()?;
-            LogTimes::of(&log, &query).read(&log, || true)
-        };
-        // Without a thread there are no percentiles, and everything else.
-        self.reading = if self.reports_health { Task::begin(work).ok() } else { None };
+    /// Shows how long the collections in a log took; reads it for that on a thread unless it is known.
+    fn show_times(&mut self, log: Log, known: &ProviderTimes) {
+        if !self.reports_health {
+            return;
+        }
+        match known.of(&log) {
+            Some(times) => {
+                times.fill(&mut self.providers);
+                self.times = times;
+            }
+            // Without a thread there are no percentiles, and everything else.
+            None => self.reading = known.read(log, self.feed.query.names().locale()).ok(),
+        }
     }
 
     /// Takes the providers of the newest sample.
@@ -218,13 +218,9 @@ fn cells(row: &Provider, words: Words, theme: Theme) -> Vec<Cell> {
     ]
 }
 
-/// Languages by their tags, as `en ko`; those that have none by their numbers.
+/// Languages, as `en ko`.
 fn tags(languages: &[Language]) -> String {
-    let tag = |language: &Language| match language.tag() {
-        "und" => language.code(),
-        tag => tag.to_owned(),
-    };
-    languages.iter().map(tag).collect::<Vec<_>>().join(" ")
+    languages.iter().map(|language| tag_of(*language)).collect::<Vec<_>>().join(" ")
 }
 
 /// A count.
@@ -278,9 +274,10 @@ impl Providers {
         let is_now = workspace.replay.is_none();
         let chosen = if of_chosen { chosen_provider(workspace, host) } else { None };
         let log = workspace.log().and_then(|log| log.of_host(&name).or_else(|| Some(log.clone())));
+        let known = workspace.replay.as_ref().map(|replay| replay.provider_times.clone());
         let mut screen = workspace.feed(host).and_then(|feed| Providers::over(feed, name, chosen, is_now))?;
-        if let Some(log) = log {
-            screen.read_times(log);
+        if let Some((log, known)) = log.zip(known) {
+            screen.show_times(log, &known);
         }
         Ok(screen)
     }

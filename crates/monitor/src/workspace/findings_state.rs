@@ -1,6 +1,5 @@
 //! What is known to be wrong, and the look for it that is under way. `findings` begins it.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tallymon::analyze::Finding;
@@ -33,7 +32,6 @@ pub(crate) struct FindingsState {
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(super) answer: Answer,
-    _wanted: Arc<()>,
 }
 
 impl Running {
@@ -41,14 +39,12 @@ impl Running {
     pub(crate) fn begin(
         work: impl FnOnce(&dyn Fn() -> bool) -> Result<Findings, String> + Send + 'static,
     ) -> std::io::Result<Running> {
-        let wanted = Arc::new(());
-        let is_wanted = Arc::downgrade(&wanted);
-        let answer = Task::begin(move || {
+        let answer = Task::begin_while(move |is_wanted| {
             let begin = Instant::now();
-            let found = work(&|| is_wanted.strong_count() > 0);
+            let found = work(is_wanted);
             (found, begin.elapsed())
         })?;
-        Ok(Running { answer, _wanted: wanted })
+        Ok(Running { answer })
     }
 }
 
