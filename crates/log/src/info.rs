@@ -185,17 +185,7 @@ pub fn info_of(path: &Path, selection: &Selection, options: &ReadOptions) -> Res
     if times.is_empty() && range.is_limited() {
         return Err(clock.no_records(range).in_file(path));
     }
-    let distances: Vec<u64> = distances(&times).collect();
-    let usual = median(distances.clone());
-    let seconds = |units: u64| units as f64 / UNITS_PER_SECOND as f64;
-    let is_gap = |units: &u64| usual.is_some_and(|usual| u128::from(*units) * 2 > u128::from(usual) * 3);
-    let gaps = times.iter().zip(times.windows(2)).filter_map(|(after, pair)| match pair {
-        [one, other] => {
-            let units = other.0.checked_sub(one.0)?;
-            is_gap(&units).then_some(Gap { after: *after, seconds: seconds(units) })
-        }
-        _ => None,
-    });
+    let (interval, gaps, gap_count) = gaps_of(&times);
     let bad = most_first(bad);
     let order = crate::reader::table_order(&about.columns);
     Ok(Info {
@@ -216,15 +206,75 @@ pub fn info_of(path: &Path, selection: &Selection, options: &ReadOptions) -> Res
         clock,
         first: times.first().copied(),
         last: times.last().copied(),
-        interval: usual.map(seconds),
-        gaps: gaps.take(Notes::MOST).collect(),
-        gap_count: distances.iter().filter(|units| is_gap(units)).count() as u64,
+        interval,
+        gaps,
+        gap_count,
         backward_records: times.windows(2).filter(|pair| pair.first() > pair.last()).count() as u64,
         values,
         bad,
         bytes_per_value: (values > 0).then(|| bytes as f64 / values as f64),
         notes: about.notes.clone(),
     })
+}
+
+/// Where logs lack records, and when their hosts were restarted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Holes {
+    /// Gaps of more than one and a half times the usual interval; the first thousand of them.
+    pub gaps: Vec<Gap>,
+    /// The number of all gaps.
+    pub gap_count: u64,
+    /// The hosts by name, and the times of the first records after their restarts, as [`HostInfo`] has them.
+    pub restarts: Vec<(String, Vec<FileTime>)>,
+    /// The number of objects.
+    pub objects: u64,
+}
+
+/// Reads whole logs, each of which continues the one before, for gaps and restarts within and between them.
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn holes_of(paths: &[PathBuf], options: &ReadOptions) -> Result<Holes, LogError> {
+    let mut times: Vec<FileTime> = Vec::new();
+    let mut restarts = Restarts::default();
+    let (mut hosts, mut objects) = (BTreeSet::new(), BTreeSet::new());
+    for path in paths {
+        let mut log = open(path, options)?;
+        while let Some(record) = log.next_record().map_err(|error| error.in_file(path))? {
+            times.push(record.time);
+            restarts.record(&record, &log.about().columns);
+        }
+        let columns = &log.about().columns;
+        hosts.extend(columns.iter().map(|column| host_of(column).to_owned()));
+        let named = columns.iter().filter_map(|column| column.parts.as_ref());
+        objects.extend(named.map(|parts| parts.object.to_string()));
+        restarts.end_log(columns);
+    }
+    let (_, gaps, gap_count) = gaps_of(&times);
+    let of_host = |name: String| {
+        let times = restarts.of(&name).to_vec();
+        (name, times)
+    };
+    let restarts = hosts.into_iter().map(of_host).collect();
+    Ok(Holes { gaps, gap_count, restarts, objects: objects.len() as u64 })
+}
+
+/// The usual interval in seconds, the first gaps, and the number of all of them.
+fn gaps_of(times: &[FileTime]) -> (Option<f64>, Vec<Gap>, u64) {
+    let distances: Vec<u64> = distances(times).collect();
+    let usual = median(distances.clone());
+    let seconds = |units: u64| units as f64 / UNITS_PER_SECOND as f64;
+    let is_gap = |units: &u64| usual.is_some_and(|usual| u128::from(*units) * 2 > u128::from(usual) * 3);
+    let gaps = times.iter().zip(times.windows(2)).filter_map(|(after, pair)| match pair {
+        [one, other] => {
+            let units = other.0.checked_sub(one.0)?;
+            is_gap(&units).then_some(Gap { after: *after, seconds: seconds(units) })
+        }
+        _ => None,
+    });
+    let count = distances.iter().filter(|units| is_gap(units)).count() as u64;
+    (usual.map(seconds), gaps.take(Notes::MOST).collect(), count)
 }
 
 /// Missing values by reason, the most frequent reason first.

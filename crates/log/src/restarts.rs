@@ -22,6 +22,8 @@ pub(crate) struct Restarts {
     host: Vec<Option<usize>>,
     hosts: Vec<Host>,
     by_name: HashMap<String, usize>,
+    /// The last good samples of logs that have ended, by the paths of their columns.
+    before: HashMap<String, Sample>,
 }
 
 #[derive(Debug)]
@@ -51,7 +53,9 @@ impl Host {
 impl Restarts {
     /// Takes the next record.
     pub(crate) fn record(&mut self, record: &Record, columns: &[Column]) {
-        self.last.resize(columns.len(), None);
+        for column in columns.iter().skip(self.last.len()) {
+            self.last.push(self.before.remove(&column.path));
+        }
         for column in columns.iter().skip(self.host.len()) {
             let host = is_of_host(column).then(|| self.host_at(host_of(column)));
             self.host.push(host);
@@ -65,7 +69,9 @@ impl Restarts {
             };
             let is_short = sample.counter_type.default_size() == Some(4);
             let moved = if is_short { &mut host.short } else { &mut host.long };
-            match last.replace(*sample).map(|last| direction(&last, sample)) {
+            // The log before may have had another type.
+            let before = last.replace(*sample).filter(|last| last.counter_type == sample.counter_type);
+            match before.map(|last| direction(&last, sample)) {
                 Some(Direction::Back) => moved.back = moved.back.saturating_add(1),
                 Some(Direction::Forth) => moved.forth = moved.forth.saturating_add(1),
                 Some(Direction::Same) | None => {}
@@ -76,6 +82,13 @@ impl Restarts {
                 host.restarts.push(record.time);
             }
         }
+    }
+
+    /// A log with these columns has ended: the records that follow are of another one, with its own columns.
+    pub(crate) fn end_log(&mut self, columns: &[Column]) {
+        let known = columns.iter().zip(self.last.drain(..));
+        self.before.extend(known.filter_map(|(column, last)| Some((column.path.clone(), last?))));
+        self.host.clear();
     }
 
     fn host_at(&mut self, name: &str) -> usize {

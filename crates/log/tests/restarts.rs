@@ -9,6 +9,7 @@ use std::slice::from_ref;
 use tallymon_core::counter::CounterType;
 use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 use tallymon_log::blg::{BlgWriter, Data, Entry, RawCounter, WriteOptions};
+use tallymon_log::info::holes_of;
 use tallymon_log::new_file::Overwrite;
 use tallymon_log::relog::{Options, relog, relog_to};
 use tallymon_log::{Format, ReadOptions, Selection, info};
@@ -95,6 +96,39 @@ fn all_restarts_of_all_machines_are_named() {
         let expected = restarts(machine).map(|(row, _)| time(row));
         assert_eq!(host.restarts, expected, "{}", host.name);
     }
+}
+
+/// Logs that continue each other have what one log of all their records has, also between them.
+#[test]
+fn parts_of_a_log_have_its_restarts_and_gaps() {
+    let folder = Scratch::new();
+    let source = folder.join("machines.blg");
+    write_machines(&source);
+    let read = ReadOptions::default();
+    let whole = holes_of(from_ref(&source), &read).unwrap();
+    let about = info(&source, &read).unwrap();
+    let hosts: Vec<_> = about.hosts.into_iter().map(|host| (host.name, host.restarts)).collect();
+    assert_eq!((&whole.restarts, whole.objects, whole.gap_count), (&hosts, 3, 0));
+    let mut parts = Vec::new();
+    // The first machine starts with row 10, the seventh with row 86; other machines do not answer just then.
+    for (nth, (from, to, format)) in
+        [(0, 9, Format::Blg), (10, 85, Format::Tally), (86, ROWS, Format::Tally)].into_iter().enumerate()
+    {
+        let part = folder.join(format!("{nth}"));
+        let select =
+            Selection { from: Some(time(from).into()), to: Some(time(to).into()), ..Selection::default() };
+        relog(from_ref(&source), &part, &Options { format, select, ..Options::default() }).unwrap();
+        parts.push(part);
+    }
+    assert_eq!(holes_of(&parts, &read).unwrap(), whole);
+    // Without the part between them there is a gap, and nothing else is lost.
+    parts.remove(1);
+    let holes = holes_of(&parts, &read).unwrap();
+    assert_eq!((holes.gap_count, holes.gaps[0].after, holes.gaps[0].seconds), (1, time(9), 77.0 * 600.0));
+    // Each machine has started since then, as its first answer behind the gap says.
+    let has_started =
+        |times: &[FileTime]| times.first().is_some_and(|first| (time(86)..=time(87)).contains(first));
+    assert!(holes.restarts.iter().all(|(_, times)| has_started(times)), "{:?}", holes.restarts);
 }
 
 /// Native logs are cut into native logs: what they say is what the same cut of their source says.

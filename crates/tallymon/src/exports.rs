@@ -101,7 +101,7 @@ pub mod log {
 
     /// Descriptions of logs.
     pub mod info {
-        pub use tallymon_log::info::{Info, info, info_of};
+        pub use tallymon_log::info::{Holes, Info, holes_of, info, info_of};
     }
 
     /// Lakes.
