@@ -82,13 +82,17 @@ pub(crate) fn answer(status: StatusCode, kind: &'static str, body: Answer) -> Re
 
 /// A JSON answer, compressed if it is long and the client takes that.
 pub(crate) fn json_answer(value: &Value, asked: &HeaderMap) -> Response<Answer> {
+    whole(StatusCode::OK, "application/json", json_text(value).into_bytes(), asked)
+}
+
+/// JSON that a terminal can show: names of other machines and programs can have letters that it obeys or
+/// hides.
+pub(crate) fn json_text(value: &Value) -> String {
     let text = value.to_string();
-    // Names of other machines and programs can have letters that a terminal obeys or hides.
-    let text = match text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+    match text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         true => text,
         false => escape_json(&text).into_owned(),
-    };
-    whole(StatusCode::OK, "application/json", text.into_bytes(), asked)
+    }
 }
 
 /// A whole answer, compressed if it is long and the client takes that.
@@ -149,7 +153,7 @@ impl Refused {
         if !self.nearest.is_empty() {
             error["nearest"] = json!(self.nearest);
         }
-        let body = Bytes::from(error.to_string());
+        let body = Bytes::from(json_text(&error));
         answer(self.status, "application/json", Answer::Whole(Some(body)))
     }
 }
@@ -164,5 +168,29 @@ impl From<tallymon::PathError> for Refused {
     fn from(error: tallymon::PathError) -> Refused {
         let words = format!("{}: {}{}", error.path, error.problem_words(), error.nearest_words());
         Refused { status: StatusCode::NOT_FOUND, words, nearest: error.nearest }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_has_no_letters_that_a_terminal_obeys_or_hides() {
+        let mut refused = Refused::not_found("no counter \u{9b}31m\u{202e}\u{7f}한");
+        refused.nearest = vec!["\u{200b}Memory".to_owned()];
+        let mut answer = refused.answer();
+        let Answer::Whole(Some(body)) = answer.body_mut() else { panic!("no body") };
+        let text = std::str::from_utf8(body).unwrap();
+        assert!(
+            text.contains(r"no counter \u009b31m\u202e\u007f한") && text.contains(r"\u200bMemory"),
+            "{text}"
+        );
+        // The values stay.
+        let read: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(
+            (&read["error"], &read["nearest"][0]),
+            (&json!(refused.words), &json!(refused.nearest[0]))
+        );
     }
 }

@@ -13,6 +13,7 @@ use tallymon::core::title::Language;
 use tokio::sync::mpsc;
 
 use crate::chart::{SeriesInfo, numbers};
+use crate::http::json_text;
 use crate::live::Live;
 use crate::live_state::{LiveRow, NewRows};
 use crate::parameters::milliseconds;
@@ -71,7 +72,7 @@ pub(crate) async fn send(
 fn events(news: &NewRows) -> String {
     let mut text = String::new();
     let mut event = |head: std::fmt::Arguments<'_>, data: &Value| {
-        text.push_str(&format!("{head}\ndata: {data}\n\n"));
+        text.push_str(&format!("{head}\ndata: {}\n\n", json_text(data)));
     };
     if let Some(series) = &news.series {
         let all: Vec<Value> = series.iter().map(SeriesInfo::json).collect();
@@ -89,4 +90,17 @@ fn events(news: &NewRows) -> String {
 /// A row: its number, its time in milliseconds since 1970, and a value for each series.
 pub(crate) fn frame(row: &LiveRow) -> Value {
     json!({ "row": row.row, "time": milliseconds(row.time), "values": numbers(&row.values) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_has_no_letters_that_a_terminal_obeys_or_hides() {
+        let trouble = "web01 \u{9b}2J\u{202e}: 한\nid: 7";
+        let news = NewRows { series: None, rows: Vec::new(), next: 0, trouble: Some(trouble.to_owned()) };
+        let text = events(&news);
+        assert_eq!(text, "event: trouble\ndata: {\"error\":\"web01 \\u009b2J\\u202e: 한\\nid: 7\"}\n\n");
+    }
 }
