@@ -63,7 +63,7 @@ pub(crate) fn convert(
     let every = parameters.number("every")?.and_then(|every| u32::try_from(every).ok());
     let every = every.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN);
     let files = log.files()?;
-    let kept = Temporary::new(uploads, log.bytes())?;
+    let kept = Temporary::copy_of(&log.name, log.bytes(), uploads)?;
     // The name of a file on this machine is nobody's business.
     let options =
         Options { format, select, every, strip_path: true, read: read.clone(), ..Options::default() };
@@ -110,7 +110,7 @@ pub(crate) fn differences(
         }
     };
     let top = usize::try_from(parameters.number("top")?.unwrap_or(USUAL).min(MOST)).unwrap_or_default();
-    let file = |log: &LogHost| OneFile::of(log.files()?, log.bytes(), uploads, read);
+    let file = |log: &LogHost| OneFile::of(log.files()?, (&log.name, log.bytes()), uploads, read);
     let [first, second] = [file(logs[0])?, file(logs[1])?];
     let others = beside.iter().map(|log| file(log)).collect::<Result<Vec<_>, _>>()?;
     let others: Vec<&Path> = others.iter().map(OneFile::path).collect();

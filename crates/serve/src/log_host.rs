@@ -12,8 +12,8 @@ use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::core::visible::visible;
-use tallymon::log::info::info_of;
-use tallymon::log::{BytesRead, LogError, ReadOptions, Selection};
+use tallymon::log::info::holes_of;
+use tallymon::log::{BytesRead, LogError, ReadOptions};
 use tallymon::{Definitions, Locale, Log, LogRow, Names, Query, Reading, SourceInfo};
 use tallymon_monitor::model::overview::Overview;
 use tallymon_monitor::model::{CollectTimes, LogTimes, PROVIDERS_PATH, Top, TopGroup, causes};
@@ -27,11 +27,9 @@ use crate::findings;
 use crate::host_queries::{HostQueries, query};
 use crate::http::Refused;
 use crate::live_state::{MOST_SERIES, watch_top};
-use crate::one_file::OneFile;
 use crate::parameters::milliseconds;
 use crate::providers::ProviderList;
 use crate::statistics::Statistics;
-use crate::uploads::Uploads;
 
 /// How many rows before a time the overview shows.
 const OVERVIEW_ROWS: usize = 160;
@@ -295,19 +293,18 @@ impl LogHost {
     }
 
     /// Its gaps, and where counters began anew. The log is read for it.
-    pub(crate) fn gaps(&self, uploads: &Arc<Uploads>, options: &ReadOptions) -> Result<Value, Refused> {
-        let file = OneFile::of(self.files()?, self.bytes(), uploads, options)?;
-        let info = info_of(file.path(), &Selection::default(), options);
-        let info = info.map_err(|error| self.named(Refused::bad_request(error)))?;
+    pub(crate) fn gaps(&self, options: &ReadOptions) -> Result<Value, Refused> {
+        let found = holes_of(&self.files()?, options);
+        let found = found.map_err(|error| self.named(Refused::bad_request(error)))?;
         let gaps =
-            info.gaps.iter().map(|gap| json!({ "time": milliseconds(gap.after), "seconds": gap.seconds }));
-        let restarts = info.hosts.iter().flat_map(|host| {
-            let name = visible(&host.name);
-            host.restarts.iter().map(move |time| json!({ "host": name.clone(), "time": milliseconds(*time) }))
+            found.gaps.iter().map(|gap| json!({ "time": milliseconds(gap.after), "seconds": gap.seconds }));
+        let restarts = found.restarts.iter().flat_map(|(host, times)| {
+            let name = visible(host);
+            times.iter().map(move |time| json!({ "host": name.clone(), "time": milliseconds(*time) }))
         });
         Ok(json!({
-            "gaps": gaps.take(MOST_HOLES).collect::<Vec<_>>(), "count": info.gap_count,
-            "restarts": restarts.take(MOST_HOLES).collect::<Vec<_>>(), "objects": info.objects.len(),
+            "gaps": gaps.take(MOST_HOLES).collect::<Vec<_>>(), "count": found.gap_count,
+            "restarts": restarts.take(MOST_HOLES).collect::<Vec<_>>(), "objects": found.objects,
         }))
     }
 
@@ -556,15 +553,24 @@ impl LogHost {
         if self.is_opening() {
             return Ok(Arc::default());
         }
-        let mut known = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = known.get(log.host()) {
+        if let Some(found) = self.known_times().get(log.host()) {
             return Ok(Arc::clone(found));
         }
+        // Others learn meanwhile what is known, so the lock is not held.
         let found = Arc::new(LogTimes::of(log, query).read(log, is_wanted)?);
         if is_wanted() {
-            known.insert(log.host().to_owned(), Arc::clone(&found));
+            self.known_times().insert(log.host().to_owned(), Arc::clone(&found));
         }
         Ok(found)
+    }
+
+    fn known_times(&self) -> MutexGuard<'_, HashMap<String, Arc<CollectTimes>>> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether all of the log must be read before its providers are known.
+    pub(crate) fn reads_all_for_providers(&self, host: Option<&str>) -> bool {
+        !self.is_opening() && self.log(host).is_ok_and(|log| !self.known_times().contains_key(log.host()))
     }
 
     /// The overview at a time.
@@ -674,3 +680,7 @@ impl Drop for LogHost {
 fn number_of(value: &Result<tallymon::core::flow::Value, NoValue>) -> f64 {
     value.as_ref().ok().and_then(tallymon::core::flow::Value::as_f64).unwrap_or(f64::NAN)
 }
+
+#[cfg(test)]
+#[path = "log_host_tests.rs"]
+mod tests;

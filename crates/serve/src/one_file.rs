@@ -1,4 +1,4 @@
-//! The logs of a session as one file, for what reads one: its gaps, and comparisons.
+//! The logs of a session as one file, for comparisons, which read one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,15 +13,16 @@ use crate::uploads::{Temporary, Uploads};
 pub(crate) enum OneFile {
     /// It is the only one.
     Own(PathBuf),
-    /// Several were put together; it is removed with this.
-    Made(Temporary),
+    /// Several were joined; the file is removed with this.
+    Joined(Temporary),
 }
 
 impl OneFile {
-    /// That of some files, which have so many bytes.
+    /// Joins the files into one temporary log, unless there is only one; `bytes` is reserved from the room of
+    /// uploads, and `name` is whose files they are.
     pub(crate) fn of(
         mut files: Vec<PathBuf>,
-        bytes: u64,
+        (name, bytes): (&str, u64),
         uploads: &Arc<Uploads>,
         read: &ReadOptions,
     ) -> Result<OneFile, Refused> {
@@ -30,17 +31,17 @@ impl OneFile {
         {
             return Ok(OneFile::Own(file));
         }
-        let made = Temporary::new(uploads, bytes)?;
+        let joined = Temporary::copy_of(name, bytes, uploads)?;
         let options = Options { format: Format::Tally, read: read.clone(), ..Options::default() };
-        relog(&files, made.path(), &options).map_err(Refused::bad_request)?;
-        Ok(OneFile::Made(made))
+        relog(&files, joined.path(), &options).map_err(Refused::bad_request)?;
+        Ok(OneFile::Joined(joined))
     }
 
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         match self {
             OneFile::Own(path) => path,
-            OneFile::Made(made) => made.path(),
+            OneFile::Joined(joined) => joined.path(),
         }
     }
 }

@@ -449,6 +449,7 @@ impl Service {
             "/api/v1/compare" | "/api/v1/gaps" => &self.conversions,
             // All of a log is read for them.
             "/api/v1/alerts" if self.hub.live(parameters.text("host")).is_err() => &self.conversions,
+            "/api/v1/providers" if self.reads_all_for_providers(&parameters) => &self.conversions,
             _ => &self.work,
         };
         let service = Arc::clone(self);
@@ -545,6 +546,14 @@ impl Service {
         }
     }
 
+    /// Whether the providers are those of a log that has to be read for them.
+    fn reads_all_for_providers(&self, parameters: &Parameters) -> bool {
+        match self.hub.host(parameters.text("host")) {
+            Ok(Host::Log(log, part)) => log.reads_all_for_providers(part.as_deref()),
+            _ => false,
+        }
+    }
+
     /// Findings that are known, for which nobody has to look.
     fn known_findings(&self, parameters: &Parameters) -> Option<Value> {
         match self.hub.host(parameters.text("host")).ok()? {
@@ -565,7 +574,7 @@ impl Service {
                 Host::Live(live) => live.findings(&self.uploads, options, parameters.language()),
                 Host::Log(log, part) => log.findings(part.as_deref(), options, parameters.language()),
             },
-            "/api/v1/gaps" => self.hub.log(parameters.needed("host")?)?.gaps(&self.uploads, options),
+            "/api/v1/gaps" => self.hub.log(parameters.needed("host")?)?.gaps(options),
             _ => {
                 let (first, second) = (parameters.needed("first")?, parameters.needed("second")?);
                 let logs = [self.hub.log(first)?, self.hub.log(second)?];

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hyper::StatusCode;
+use tallymon::core::visible::visible;
 
 use crate::http::Refused;
 
@@ -38,6 +39,23 @@ impl Uploads {
                 self.limit >> 20
             );
             Refused::new(StatusCode::PAYLOAD_TOO_LARGE, words)
+        })
+    }
+
+    /// Takes room for a copy of a log. A refusal says whose log is too large.
+    fn take_for_copy(&self, name: &str, bytes: u64) -> Result<(), Refused> {
+        self.take(bytes).map_err(|Refused { status, .. }| {
+            let free = self.room.load(std::sync::atomic::Ordering::Relaxed);
+            let words = format!(
+                "{} has {} MiB, and this needs a copy of it: copies and uploads may have {} MiB together \
+                 (--uploads), of which {} MiB are free; close an upload, or start 'tally serve' with a \
+                 larger --uploads",
+                visible(name),
+                bytes.div_ceil(1 << 20),
+                self.limit >> 20,
+                free >> 20
+            );
+            Refused::new(status, words)
         })
     }
 
@@ -86,6 +104,12 @@ impl Temporary {
     /// A name for a new file, which takes about so many bytes of the room for uploads.
     pub(crate) fn new(uploads: &Arc<Uploads>, bytes: u64) -> Result<Temporary, Refused> {
         uploads.take(bytes)?;
+        Ok(Temporary { uploads: Arc::clone(uploads), path: uploads.new_path(), bytes })
+    }
+
+    /// A name for a copy of a log, which takes about as many bytes as the log.
+    pub(crate) fn copy_of(name: &str, bytes: u64, uploads: &Arc<Uploads>) -> Result<Temporary, Refused> {
+        uploads.take_for_copy(name, bytes)?;
         Ok(Temporary { uploads: Arc::clone(uploads), path: uploads.new_path(), bytes })
     }
 

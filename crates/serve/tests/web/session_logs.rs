@@ -92,6 +92,29 @@ fn all_logs_of_a_ring_are_one() {
 }
 
 #[test]
+fn logs_that_are_too_large_to_copy_are_named() {
+    let scratch = Scratch::new();
+    [1, 2, 5].map(|number| segment(&scratch, number));
+    let kept = Kept::new();
+    kept.put_in(&scratch.join("ring"));
+    let machine = machine(&kept, &scratch, false, &[]);
+    let server = Running::with(tallymon_serve::Options { uploads: 100, ..machine });
+    open(&server);
+    ready(&server);
+    for target in ["compare?first=log1&second=log1", "convert?host=log1&format=blg"] {
+        let reply = server.send(&format!("{}\r\n", server.head("GET", &format!("/api/v1/{target}"))));
+        assert_eq!(reply.status, 413, "{}", reply.text());
+        for words in ["night (3) has 1 MiB", "may have 0 MiB together (--uploads)", "larger --uploads"] {
+            assert!(reply.text().contains(words), "{}", reply.text());
+        }
+    }
+    // Gaps need no copy, and those between the logs are found.
+    let found = server.get("/api/v1/gaps?host=log1");
+    assert_eq!((&found["count"], &found["objects"]), (&json!(1), &json!(1)));
+    assert_eq!(found["gaps"][0], json!({ "time": BEGIN + 174e3, "seconds": 126.0 }));
+}
+
+#[test]
 fn of_very_many_logs_the_newest_are_shown_and_the_answer_says_it() {
     let scratch = Scratch::new();
     (1..=203).for_each(|number| drop(segment(&scratch, number)));
