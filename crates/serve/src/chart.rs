@@ -141,7 +141,7 @@ impl SeriesInfo {
         }
     }
 
-    /// What somebody asked for to get it.
+    /// The requested path, perhaps with wildcards, that gave this series.
     pub(crate) fn asked(&self) -> &str {
         &self.asked
     }

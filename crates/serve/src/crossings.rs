@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use serde_json::{Value, json};
 use tallymon::core::time::FileTime;
 use tallymon::core::visible::visible;
+use tallymon_monitor::model::crosses;
 
 use crate::chart::{MOST_ASKED, SeriesInfo, number};
 use crate::http::Refused;
@@ -14,7 +15,7 @@ use crate::parameters::{Parameters, milliseconds};
 /// The most crossings that are sent: the newest ones.
 const MOST: usize = 50;
 
-/// The values above which counters are alerts, by the paths of their series, or as somebody asked for these.
+/// The values above which counters are alerts, by the path of a series, or by the requested path.
 #[derive(Debug)]
 pub(crate) struct Thresholds(Vec<(String, f64)>);
 
@@ -80,11 +81,7 @@ impl Crossings {
         let (first, last) = self.times.unwrap_or((time, time));
         self.times = Some((first.min(time), last.max(time)));
         for (nth, ((threshold, is_over), value)) in self.series.iter_mut().zip(values).enumerate() {
-            let begins = value > *threshold;
-            if value.is_nan() || begins == *is_over {
-                continue;
-            }
-            *is_over = begins;
+            let Some(begins) = crosses(is_over, *threshold, value) else { continue };
             self.count = self.count.saturating_add(1);
             if self.newest.len() >= MOST {
                 self.newest.pop_front();

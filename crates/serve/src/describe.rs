@@ -6,7 +6,7 @@ use tallymon::core::title::TitleIndex;
 use tallymon::core::visible::visible;
 use tallymon::{CatalogObject, Explanation, InstanceKey, Log, LogSummary, Names, Reading, SourceInfo};
 use tallymon_monitor::model::overview::{Folded, Gauge, Overview, ProcessRow, SensorKind};
-use tallymon_monitor::model::{HostRow, HostState, TopGroup, TopInstance};
+use tallymon_monitor::model::{HostRow, HostState, TopGroup, TopInstance, tag_of};
 
 use crate::chart::{is_number, number};
 use crate::http::Refused;
@@ -138,11 +138,11 @@ pub(crate) fn explanation(
     let definition = &reading.definition;
     let helps = names
         .all_help(definition.help)
-        .map(|(language, text)| json!({ "language": language.to_string(), "text": visible(text) }));
+        .map(|(language, text)| json!({ "language": tag_of(language), "text": visible(text) }));
     let texts = |index| -> Value {
         names
             .all(index)
-            .map(|(language, name)| json!({ "language": language.to_string(), "name": visible(name) }))
+            .map(|(language, name)| json!({ "language": tag_of(language), "name": visible(name) }))
             .collect()
     };
     let value = match &found.value {

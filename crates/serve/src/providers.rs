@@ -9,7 +9,9 @@ use tallymon::core::visible::visible;
 use tallymon::registry::{RegistryError, Roots, Writer};
 use tallymon::sample::{Listener, Tick};
 use tallymon::{Health, Query, SourceInfo};
-use tallymon_monitor::model::{CollectTimes, PROVIDERS_PATH, Provider, ProviderKind, objects, providers};
+use tallymon_monitor::model::{
+    CollectTimes, PROVIDERS_PATH, Provider, ProviderKind, objects, providers, tag_of,
+};
 
 use crate::chart::number;
 use crate::http::Refused;
@@ -114,7 +116,7 @@ impl ProviderList {
                 "reason": visible(&row.reason), "remedy": remedy, "last": row.last.map(number),
                 "p50": row.median.map(number), "p99": row.p99.map(number), "times": row.times,
                 "languages": row.languages.as_ref().map(|all| {
-                    all.iter().map(ToString::to_string).collect::<Vec<_>>()
+                    all.iter().map(|language| tag_of(*language)).collect::<Vec<_>>()
                 }),
                 "average": row.average.map(number), "share": row.share.map(number),
                 "collections": row.collections, "errors": row.errors, "late": row.late,
