@@ -3,7 +3,7 @@
 import { computed, signal, useSignalEffect } from "@preact/signals";
 import { get, type Crossing, type Crossings } from "./api";
 import { moment, number } from "./format";
-import { hidden, type Data } from "./live";
+import { end, hidden, type Data } from "./live";
 import { reportChart } from "./report";
 import { chosen, cursor, fail, host, inReport, isGone, isLive, paths, range, styles } from "./state";
 import { t } from "./words";
@@ -15,7 +15,8 @@ const MOST = 50;
 /** The least time that is shown around an alert that is not in the chart. */
 const AROUND = 60_000;
 const NONE: Crossings = { count: 0, alerts: [], from: null, to: null };
-const found = signal<Crossings>(NONE);
+/** What was found, and in which host. */
+const found = signal({ id: "", of: NONE });
 
 /** The lines with thresholds. Other properties of lines change more often: this one does not with them. */
 const wanted = computed(() => JSON.stringify(Object.entries(styles.value).flatMap(([path, one]) => (one.threshold === undefined || one.hidden ? [] : [[path, one.threshold]]))));
@@ -39,20 +40,33 @@ function inData(all: [string, number][]): Crossings {
 
 export function Alerts({ shown }: { shown: Data }) {
   useSignalEffect(() => {
-    const all: [string, number][] = JSON.parse(wanted.value);
-    const asked = { host: host.value, path: paths.value, alert: all.map(([path, threshold]) => `${threshold} ${path}`) };
-    if (all.length === 0 || asked.path.length === 0) { found.value = NONE; return; }
-    if (inReport) { found.value = inData(all); return; }
+    // A log that is on its way grows.
+    void end.value;
+    const [id, all]: [string, [string, number][]] = [host.value, JSON.parse(wanted.value)];
+    const asked = { host: id, path: paths.value, alert: all.map(([path, threshold]) => `${threshold} ${path}`) };
+    const put = (of: Crossings) => { found.value = { id, of }; };
+    if (all.length === 0 || asked.path.length === 0) { put(NONE); return; }
+    if (inReport) { put(inData(all)); return; }
     if (hidden.value || isGone.value) return;
     const control = new AbortController();
+    let failed = false;
     const look = async () => {
-      try { found.value = await get<Crossings>("alerts", asked, control.signal); } catch (error) { if (!control.signal.aborted) { found.value = NONE; fail(error); } return; }
-      if (isLive() && !control.signal.aborted) timer = setTimeout(look, PERIOD);
+      try {
+        put(await get<Crossings>("alerts", asked, control.signal));
+        failed = false;
+      } catch (error) {
+        if (control.signal.aborted) return;
+        put(NONE);
+        // It is said once, and asked again.
+        if (!failed) fail(error);
+        failed = true;
+      }
+      if ((failed || isLive()) && !control.signal.aborted) timer = setTimeout(look, PERIOD);
     };
     let timer = setTimeout(look, REST);
     return () => { control.abort(); clearTimeout(timer); };
   });
-  const { count, alerts, from, to } = found.value;
+  const { count, alerts, from, to } = found.value.id === host.value ? found.value.of : NONE;
   if (from === null) return null;
   const open = ({ time, path }: Crossing) => {
     const [first, last] = [shown.times[0] ?? time, shown.times[shown.times.length - 1] ?? time];

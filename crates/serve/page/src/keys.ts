@@ -5,7 +5,7 @@ import type { Word } from "./words";
 export type Key = {
   /** As `?` shows it, and what it does in words. */
   shown: string; word: Word;
-  /** The keys as events name them, in small letters. What has the focus hears the others: a chart, a list, a page in the page. */
+  /** The keys as events name them, in small letters. Without it the focused element (chart, list, frame) handles the key itself. */
   keys?: string[];
   /** The screen, or the dialog, in which it works; everywhere without one. */
   on?: Screen | "add";

@@ -24,7 +24,7 @@ const REST = 150;
 const STREAMS = 3;
 
 /** The end of a log, which moves while the log is on its way. */
-const end = computed(() => (isLive() ? null : hostOf(host.value)?.last ?? null));
+export const end = computed(() => (isLive() ? null : hostOf(host.value)?.last ?? null));
 let shownHost = "";
 let stop: () => void = () => {};
 

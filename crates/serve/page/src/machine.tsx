@@ -7,7 +7,7 @@ import { hidden } from "./live";
 import { ready } from "./logs";
 import { key, type Key } from "./keys";
 import { cursor, fail, FORMATS, host, isGone, isLive, lookedAt, notice, paths, said } from "./state";
-import { lang, languageOf, named, t, tagOf, type Word } from "./words";
+import { lang, languageOf, named, t, type Word } from "./words";
 
 /** An answer, or why there is none; and the host that was asked. */
 type Known<T> = { answer?: T; why?: string; of?: Value };
@@ -221,7 +221,7 @@ export function Providers() {
               {own.control && one.service && <button class="small" disabled={busy.value} onClick={() => enable(one)} aria-label={`${t(one.state === "disabled" ? "enable" : "disable")}: ${one.title}`}>{t(one.state === "disabled" ? "enable" : "disable")}</button>}</td><td class="num">{t(one.kind)}</td>
             <td class="num">{brief(one.last)}</td>{[one.p50, one.p99].map((part) => <td class="num" title={`n = ${number(one.times)}`}>{brief(part)}</td>)}<td class="num">{brief(one.average)}</td><td class="num">{one.share === null ? "–" : `${number(one.share)} %`}</td>
             {[one.collections, one.errors, one.late, one.restarts].map((count) => <td class="num">{number(count)}</td>)}
-            <td title={one.languages?.map(languageOf).join(", ")}>{one.languages?.map(tagOf).join(" ") || "–"}</td>
+            <td title={one.languages?.map(languageOf).join(", ")}>{one.languages?.join(" ") || "–"}</td>
           </tr>))}</tbody>
       </table></div>
     </main>

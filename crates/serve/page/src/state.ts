@@ -82,9 +82,12 @@ export const inReport = isReport();
 export function hostOf(id: string): Host | undefined {
   return hosts.value.find((one) => one.id === id) ?? hosts.value.find((one) => one.kind === "log" && id.startsWith(`${one.id}/`));
 }
+// Effects ask both: a list of hosts that says the same again must not begin them anew.
+const fleet = computed(() => hosts.value.filter((one) => one.kind === "live").length > 1);
+const live = computed(() => hostOf(host.value)?.kind === "live");
 /** Whether there are several live machines. */
-export const isFleet = () => hosts.value.filter((one) => one.kind === "live").length > 1;
-export const isLive = () => hostOf(host.value)?.kind === "live";
+export const isFleet = () => fleet.value;
+export const isLive = () => live.value;
 
 /** Takes an error: the state of the connection, or words for the user. */
 export function fail(error: unknown): void {

@@ -5,10 +5,8 @@ export type Lang = "en" | "ko" | "ja" | "ru";
 const LANGS: Lang[] = ["en", "ko", "ja", "ru"];
 export const LANG_NAMES: Record<Lang, string> = { en: "English", ko: "한국어", ja: "日本語", ru: "Русский" };
 
-/** Languages have numbers on Windows. */
-const NUMBERED: Record<string, Lang> = { "009": "en", "012": "ko", "011": "ja", "019": "ru" };
-export const tagOf = (code: string) => NUMBERED[code] ?? code;
-export const languageOf = (code: string) => LANG_NAMES[NUMBERED[code]] ?? code;
+/** The name of a language by its tag; those of others are not known here. */
+export const languageOf = (tag: string) => LANG_NAMES[tag as Lang] ?? tag;
 
 function firstLang(): Lang {
   const known = remembered("lang");
