@@ -181,6 +181,12 @@ async function lookAtFleet() {
   await look(phone, "fleet-phone");
 }
 
+/** Whether the first lines of a legend differ by their dashes where colours are not enough. */
+async function dashesDiffer(legend, where) {
+  const told = await legend.locator(".swatch path").evaluateAll((all) => all.slice(0, 8).map((one) => one.getAttribute("stroke-dasharray") ?? ""));
+  if (told.length === 0 || new Set(told).size < told.length) faults.push(`lines differ by colour only ${where}: ${told.join("; ")}`);
+}
+
 /** A report in a file: all of it is there, no name in it became a part of the page, and nothing is requested. */
 async function lookAtReport() {
   const page = await open();
@@ -205,6 +211,7 @@ async function lookAtReport() {
     .map((one) => `${one.tagName} ${one.className} ${Math.round(one.getBoundingClientRect().right)}`));
   if (cut.length > 0) faults.push(`wider than the paper: ${cut.slice(0, 5)}`);
   if (await page.locator("button:visible").count() > 0) faults.push("buttons are printed");
+  for (const legend of await page.locator(".paper .key").all()) await dashesDiffer(legend, "in a printed report");
   await page.screenshot({ path: `${folder}/report-print.png`, fullPage: true });
   await page.pdf({ path: `${folder}/report.pdf`, format: "A4" });
 }
@@ -846,6 +853,7 @@ for (const theme of ["dark", "contrast"]) {
   await look(page, `overview-${theme}`);
   await page.getByRole("button", { name: "Monitor", exact: true }).click();
   await page.locator(".chart, main.empty").first().waitFor();
+  if (theme === "contrast" && await page.locator("table.legend").count() > 0) await dashesDiffer(page.locator("table.legend"), "in high contrast");
   await look(page, `monitor-${theme}`);
 }
 await page.locator(".settings select").nth(1).selectOption("light");
@@ -886,6 +894,7 @@ await phone.keyboard.press("Escape");
 await phone.setViewportSize({ width: 720, height: 1000 });
 await phone.emulateMedia({ media: "print" });
 await phone.locator(".plot").waitFor();
+await dashesDiffer(phone.locator("table.legend"), "on paper");
 await phone.screenshot({ path: `${folder}/monitor-print.png`, fullPage: true });
 if (await phone.locator("button:not(.link, .mark):visible").count() > 0) faults.push("buttons of the monitor are printed");
 if (!(await phone.locator("table.legend").innerText()).includes("%")) faults.push("the names of the counters are not printed");

@@ -15,7 +15,7 @@ const DISTINCT = ["#0072b2", "#cc8500", "#009e73", "#8a6d00", "#d55e00", "#cc79a
 const CLASSIC = ["#d40000", "#008000", "#0000ff", "#8a7400", "#c000c0", "#007d7d", "#800000", "#404040"];
 export const PALETTES = ["distinct", "classic"] as const;
 export const palette = signal(PALETTES.find((one) => one === remembered("palette")) ?? "distinct");
-const DASHES: (number[] | undefined)[] = [undefined, [8, 4], [2, 3], [10, 3, 2, 3], [12, 6], [1, 5]];
+const DASHES: (number[] | undefined)[] = [undefined, [8, 4], [2, 3], [10, 3, 2, 3], [12, 6], [1, 5], [16, 2], [2, 8]];
 const LIGHTER: Record<string, string> = { "#d40000": "#ff6b6b", "#008000": "#4ccf4c", "#0000ff": "#8c9bff", "#8a7400": "#f2d94e", "#c000c0": "#f07df0", "#007d7d": "#45d6d6", "#800000": "#d98b8b", "#404040": "#c8c8c8",
   "#0072b2": "#4aa8e8", "#cc8500": "#e69f00", "#8a6d00": "#f0e442", "#5b5bd6": "#9696ff", "#5d6a73": "#a9b6bf" };
 
@@ -29,7 +29,11 @@ export const colour = (nth: number) => {
   const base = colours[nth % colours.length];
   return isDark() ? LIGHTER[base] ?? base : base;
 };
-export const dash = (nth: number) => DASHES[Math.floor(nth / DISTINCT.length) % DASHES.length];
+const onPaper = signal(false);
+matchMedia("print").addEventListener("change", ({ matches }) => { onPaper.value = matches; });
+/** In the theme of high contrast and on paper colours are not enough: the lines of each eight have dashes of their own. */
+const isPlain = () => theme.value === "contrast" || onPaper.value;
+export const dash = (nth: number) => DASHES[isPlain() ? Math.floor(nth * 9 / 8) % 8 : Math.floor(nth / 8) % 6];
 
 /** The power of ten that brings the largest value to at most 100, as perfmon's "scale selected counters". A line keeps the
     one that it had while it does not get too small: a scale that changes with every sample cannot be read. */
@@ -93,7 +97,7 @@ export function Chart(props: Props) {
   const at = useRef<{ row: number; time: number | null; top: number | null } | null>(null);
   now.current = props;
   const { data, view } = props;
-  const name = [data.series.map((one) => one.path).join("\n"), view, props.chosen, props.highlight, props.theme, palette.value, props.colours, props.axis, JSON.stringify(props.looks)].join("\t");
+  const name = [data.series.map((one) => one.path).join("\n"), view, props.chosen, props.highlight, props.theme, isPlain(), palette.value, props.colours, props.axis, JSON.stringify(props.looks)].join("\t");
   const timeOf = (row: number): number | null => now.current.data.times[row] ?? null;
 
   /** The values of a row as they are drawn, in a stack with those below. */

@@ -1,8 +1,8 @@
 // The report: what the logs are, what stands out, charts of each object, statistics.
 import { batch } from "@preact/signals";
-import { Chart, colour, dash, powerOf } from "./chart";
+import { Chart, powerOf } from "./chart";
 import { duration, moment, number, percent } from "./format";
-import { StatisticsTable } from "./monitor";
+import { StatisticsTable, Swatch } from "./monitor";
 import { report, reportChart, type Finding } from "./report";
 import { paths, range, show, theme } from "./state";
 import { namedAll, t } from "./words";
@@ -12,7 +12,7 @@ const POINTS = 1000;
 /** The colours of series of which those of a log from before have the colour of the one they stand behind. */
 function inPairs(series: { path: string }[]): number[] {
   let last = -1;
-  return series.map((one) => (one.path[0] === "≈" ? last + 8 : (last += 1)));
+  return series.map((one) => (one.path[0] === "≈" ? last + 32 : (last += 1)));
 }
 
 export function ReportPage() {
@@ -59,7 +59,7 @@ export function ReportPage() {
               onCursor={() => {}} onPick={() => {}} onZoom={() => {}} onPan={() => {}} say={() => {}}
               onSelect={(from, to) => { batch(() => { paths.value = own.map((one) => one.path); range.value = [from, to]; show("monitor"); }); }} />
             <ul class="key">{shown.series.map((one, nth) => (
-              <li><svg class="swatch" viewBox="0 0 28 8" aria-hidden="true"><path d="M0 4H28" stroke={colour(before ? inPairs(own)[nth] : nth)} stroke-dasharray={before && dash(inPairs(own)[nth])?.join()} stroke-width="3" /></svg>
+              <li><Swatch nth={before ? inPairs(own)[nth] : nth} />
                 {one.counter}{one.instance === null ? "" : ` (${one.instance})`} × {10 ** powerOf(one.values, one.unit)}</li>))}</ul>
             <StatisticsTable rows={own.map((one) => ({ ...one, line: one.statistics }))} />
           </section>);
