@@ -56,6 +56,7 @@
 
 pub mod blg;
 pub mod clock;
+mod column_copy;
 mod column_list;
 pub mod compare;
 mod compressed;
@@ -84,7 +85,6 @@ pub mod stats;
 mod temporary;
 mod utf16;
 mod wanted;
-mod whole_input;
 pub mod zone;
 
 #[cfg(feature = "parquet")]

@@ -11,6 +11,7 @@ use tallymon_core::time::FileTime;
 
 use super::sink::LakeSink;
 use super::times;
+use crate::column_copy::{ColumnCopyRequest, Copied};
 use crate::error::LogError;
 use crate::file::{head_of, is_address, log_file};
 use crate::format::Format;
@@ -18,7 +19,6 @@ use crate::native::{ColumnRows, EvenRows, NativeReader};
 use crate::options::{Counted, ReadOptions};
 use crate::parquet::{ColumnBuffer, OneValue, microseconds};
 use crate::reader::{LogReader, number_of};
-use crate::whole_input::{Copied, WholeInput};
 
 /// The input as columns; `None` if it is another log than a native one, or its names are changed.
 fn native(path: &Path, options: &ReadOptions) -> Result<Option<Log>, LogError> {
@@ -41,7 +41,7 @@ fn native(path: &Path, options: &ReadOptions) -> Result<Option<Log>, LogError> {
 /// The input cannot be read, or the parts not be written.
 pub(super) fn copy(
     sink: &mut LakeSink,
-    input: &WholeInput<'_>,
+    input: &ColumnCopyRequest<'_>,
     options: &ReadOptions,
 ) -> Result<Option<Copied>, LogError> {
     let in_input = |error: LogError| error.in_file(input.path);
@@ -75,7 +75,7 @@ struct Older {
 /// An input while it is copied.
 struct ColumnCopy<'c> {
     sink: &'c mut LakeSink,
-    input: &'c WholeInput<'c>,
+    input: &'c ColumnCopyRequest<'c>,
     cap: bool,
     /// By column of the input.
     older: Vec<Older>,

@@ -26,10 +26,10 @@ impl OneValue {
     }
 }
 
-/// Something, and how often it follows itself.
+/// Each item is a value and its run length.
 pub(super) type RunsOf<T> = Vec<(T, u64)>;
 
-/// Adds something to runs.
+/// Adds a value, `count` times, to runs.
 #[inline]
 pub(super) fn add<T: PartialEq>(runs: &mut RunsOf<T>, next: T, count: u64) {
     match runs.last_mut() {

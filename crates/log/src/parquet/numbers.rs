@@ -24,9 +24,9 @@ const HASH: u64 = 0x9e37_79b9_7f4a_7c15;
 /// all of them.
 const MOST_PROBES: usize = 1 << 8;
 
-/// What is written where a dictionary is not.
+/// How numbers are written that have no dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Otherwise {
+pub(super) enum Fallback {
     /// Differences: whole numbers that mostly change by little.
     Differences,
     /// The bits of each number.
@@ -41,7 +41,7 @@ pub(super) struct Encoded {
 }
 
 /// Writes numbers of 64 bits behind what `out` has.
-pub(super) fn encode(out: &mut Vec<u8>, numbers: &[u64], otherwise: Otherwise) -> Encoded {
+pub(super) fn encode(out: &mut Vec<u8>, numbers: &[u64], fallback: Fallback) -> Encoded {
     if let Some(Dictionary { values, positions, .. }) = Dictionary::of(numbers) {
         let last = values.len().saturating_sub(1);
         let width = usize::BITS.saturating_sub(last.leading_zeros()).max(1);
@@ -53,9 +53,9 @@ pub(super) fn encode(out: &mut Vec<u8>, numbers: &[u64], otherwise: Otherwise) -
     }
     // As many bytes as differences mostly take.
     out.reserve(numbers.len().saturating_mul(3));
-    let encoding = match otherwise {
+    let encoding = match fallback {
         // Not every reader expects differences of nothing.
-        Otherwise::Differences if !numbers.is_empty() => {
+        Fallback::Differences if !numbers.is_empty() => {
             differences(out, numbers);
             Encoding::DELTA_BINARY_PACKED
         }
@@ -79,7 +79,8 @@ fn plain(out: &mut Vec<u8>, numbers: &[u64]) {
 struct Dictionary {
     values: Vec<u64>,
     positions: Vec<u32>,
-    /// The position that followed each one last: rows are sorted by counter, so that sequences come again.
+    /// For each position, the position that came after it last time: rows are sorted by counter, so that
+    /// sequences come again.
     follows: Vec<u32>,
     /// Positions by a hash of their numbers, plus 1; 0 is free.
     table: Vec<u32>,
@@ -285,9 +286,9 @@ mod tests {
     #[test]
     fn numbers_of_every_kind_are_read_back() {
         for numbers in series() {
-            for otherwise in [Otherwise::Differences, Otherwise::Plain] {
+            for fallback in [Fallback::Differences, Fallback::Plain] {
                 let mut out = vec![9];
-                let Encoded { dictionary, encoding } = encode(&mut out, &numbers, otherwise);
+                let Encoded { dictionary, encoding } = encode(&mut out, &numbers, fallback);
                 let mut input = Input::new(&out[1..]);
                 let found: Vec<u64> = match (dictionary, encoding) {
                     (Some((values, count)), _) => {

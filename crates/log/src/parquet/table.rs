@@ -18,7 +18,7 @@ use tallymon_core::time::FileTime;
 
 use super::buffer::{ColumnBuffer, GroupBuffer};
 use super::chunk::{ColumnData, Packer, levels};
-use super::numbers::{Encoded, Otherwise, encode};
+use super::numbers::{Encoded, Fallback, encode};
 use super::runs::{Kind, Runs};
 
 /// Which columns a file has, and how they are compressed.
@@ -188,7 +188,7 @@ impl<W: Write + Send> TableWriter<W> {
 fn times(values: &GroupBuffer) -> ColumnData {
     let times = values.together(|column| &column.microseconds);
     let mut data = Vec::new();
-    let Encoded { dictionary, encoding } = encode(&mut data, &times, Otherwise::Differences);
+    let Encoded { dictionary, encoding } = encode(&mut data, &times, Fallback::Differences);
     let rows = times.len() as u64;
     ColumnData { rows, dictionary, data, encoding, statistics: bounds(&times, Some(0)) }
 }
@@ -199,7 +199,7 @@ fn raw(values: &GroupBuffer, of: impl Fn(&ColumnBuffer) -> &Vec<u64>) -> ColumnD
     let runs = values.runs(|column| &column.multi_count);
     let mut data = Vec::new();
     levels(&mut data, runs.iter().map(|(resources, count)| (resources.is_some(), *count)));
-    let Encoded { dictionary, encoding } = encode(&mut data, &numbers, Otherwise::Differences);
+    let Encoded { dictionary, encoding } = encode(&mut data, &numbers, Fallback::Differences);
     let rows = values.rows() as u64;
     let nulls = rows.saturating_sub(numbers.len() as u64);
     ColumnData { rows, dictionary, data, encoding, statistics: bounds(&numbers, Some(nulls)) }
@@ -211,7 +211,7 @@ fn computed(values: &GroupBuffer) -> ColumnData {
     let runs = values.runs(|column| &column.missing);
     let mut data = Vec::new();
     levels(&mut data, runs.iter().map(|(reason, count)| (reason.is_none(), *count)));
-    let Encoded { dictionary, encoding } = encode(&mut data, &numbers, Otherwise::Plain);
+    let Encoded { dictionary, encoding } = encode(&mut data, &numbers, Fallback::Plain);
     let rows = values.rows() as u64;
     let nulls = Some(rows.saturating_sub(numbers.len() as u64));
     let (mut least, mut largest) = (f64::INFINITY, f64::NEG_INFINITY);

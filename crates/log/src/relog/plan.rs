@@ -9,13 +9,13 @@ use tallymon_core::flow::{Column, Row, Sink};
 use super::rows::RowSource;
 use super::{InputReport, Options, Report};
 use crate::clock::{LogClock, TimeRange};
+use crate::column_copy::{ColumnCopyRequest, Copied};
 use crate::error::LogError;
 use crate::native::WriteOptions;
 use crate::open::open;
 use crate::options::ReadOptions;
 use crate::reader::{ScannedRecord, table_order};
 use crate::select::{PathMatcher, nothing_found};
-use crate::whole_input::{Copied, WholeInput};
 use crate::zone::Zone;
 
 /// A column of the output.
@@ -143,7 +143,7 @@ impl Plan {
         &mut self,
         sink: &mut S,
         options: &Options,
-        mut whole: impl FnMut(&mut S, &WholeInput<'_>) -> Result<Option<Copied>, LogError>,
+        mut whole: impl FnMut(&mut S, &ColumnCopyRequest<'_>) -> Result<Option<Copied>, LogError>,
     ) -> Result<(), LogError>
     where
         LogError: From<S::Error>,
@@ -154,8 +154,11 @@ impl Plan {
         let source = RowSource { chosen: &self.chosen, range: self.range, options, with_values };
         let Report { inputs, records, first, last, local_minutes: first_minutes, .. } = &mut self.report;
         for (nth, input) in inputs.iter_mut().enumerate() {
-            let wanted =
-                WholeInput { path: &input.path, range: self.range, targets: targets(source.chosen, nth) };
+            let wanted = ColumnCopyRequest {
+                path: &input.path,
+                range: self.range,
+                targets: targets(source.chosen, nth),
+            };
             if let Some(copied) = whole(sink, &wanted)? {
                 (input.notes, input.records) = (copied.notes, copied.read);
                 *records = records.saturating_add(copied.kept);

@@ -26,8 +26,7 @@ struct Grown {
     /// The last sample that had it, by its number and its clock.
     sample: u64,
     clock: u64,
-    /// The time in which it is not known what has grown. The sums have nothing of it, so their clock has not
-    /// either.
+    /// This time is subtracted from the clock, because the sums lack what grew in it.
     lost: u64,
 }
 

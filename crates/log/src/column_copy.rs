@@ -1,4 +1,4 @@
-//! Inputs of a copy that are copied whole, in another way than record by record.
+//! Inputs of a copy that are copied by columns, not by records.
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use tallymon_core::time::FileTime;
 use crate::clock::TimeRange;
 use crate::error::Notes;
 
-/// What is wanted of an input.
+/// An input that is copied by columns, not by records.
 #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only a lake takes columns"))]
-pub(crate) struct WholeInput<'p> {
+pub(crate) struct ColumnCopyRequest<'p> {
     pub(crate) path: &'p Path,
     pub(crate) range: TimeRange,
     /// The column of the output for each one of the input.
@@ -30,7 +30,7 @@ pub(crate) struct Copied {
     pub(crate) last: Option<FileTime>,
 }
 
-impl WholeInput<'_> {
+impl ColumnCopyRequest<'_> {
     /// The column of the output that has a column of the input.
     #[cfg(feature = "parquet")]
     pub(crate) fn target(&self, column: usize) -> Option<usize> {
