@@ -115,10 +115,10 @@ impl SessionActions for Actions<'_> {
         let host = self.host.borrow();
         let message = Message { host: &host, session: &settings.name, alert };
         if let Some(socket) = &settings.alerts.syslog {
-            failed.extend(self.logs.to_syslog(socket, &message).err());
+            failed.extend(self.logs.syslog(socket, &message).err());
         }
         if let Some(socket) = &settings.alerts.journal {
-            failed.extend(self.logs.to_journal(socket, &message).err());
+            failed.extend(self.logs.journal(socket, &message).err());
         }
         if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
     }

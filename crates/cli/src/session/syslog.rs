@@ -125,7 +125,7 @@ pub(super) struct LogSockets {
 
 impl LogSockets {
     /// Sends a message to a socket of syslog. The words of a failure are for people.
-    pub(super) fn to_syslog(&mut self, socket: &Path, message: &Message<'_>) -> Result<(), String> {
+    pub(super) fn syslog(&mut self, socket: &Path, message: &Message<'_>) -> Result<(), String> {
         let line = message.line();
         self.unless_paused(socket, || match send(socket, line.as_bytes()) {
             // Some daemons listen for connections there, in which a line end ends a message.
@@ -136,7 +136,7 @@ impl LogSockets {
     }
 
     /// Sends a message to a socket of the journal. The words of a failure are for people.
-    pub(super) fn to_journal(&mut self, socket: &Path, message: &Message<'_>) -> Result<(), String> {
+    pub(super) fn journal(&mut self, socket: &Path, message: &Message<'_>) -> Result<(), String> {
         self.unless_paused(socket, || send(socket, &message.fields()))
             .map_err(|error| format!("the journal did not take the alert: {}: {error}", socket.display()))
     }

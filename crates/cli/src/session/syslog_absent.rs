@@ -17,12 +17,12 @@ pub(super) struct LogSockets;
 
 impl LogSockets {
     /// Says that there is no syslog.
-    pub(super) fn to_syslog(&mut self, socket: &Path, message: &Message<'_>) -> Result<(), String> {
+    pub(super) fn syslog(&mut self, socket: &Path, message: &Message<'_>) -> Result<(), String> {
         Err(absent("syslog", socket, message))
     }
 
     /// Says that there is no journal.
-    pub(super) fn to_journal(&mut self, socket: &Path, message: &Message<'_>) -> Result<(), String> {
+    pub(super) fn journal(&mut self, socket: &Path, message: &Message<'_>) -> Result<(), String> {
         Err(absent("journal", socket, message))
     }
 }

@@ -124,7 +124,7 @@ fn full_listener(path: &str) -> OwnedFd {
     let listener = socket(SocketFlags::CLOEXEC);
     bind(&listener, &address).unwrap();
     listen(&listener, 1).unwrap();
-    while connect(&socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK), &address).is_ok() {}
+    while connect(socket(SocketFlags::CLOEXEC | SocketFlags::NONBLOCK), &address).is_ok() {}
     listener
 }
 
