@@ -26,10 +26,7 @@ const COUNTERS: [(&str, CounterType); 4] = [
 
 pub(crate) fn run(folder: &Path) {
     std::fs::create_dir_all(folder).expect("the folder for temporary files can be written");
-    println!(
-        "{:34}{:>10}{:>12}{:>14}",
-        "a log into a lake", "B/value", "ms of CPU", "values/s/core"
-    );
+    println!("{:34}{:>10}{:>12}{:>14}", "a log into a lake", "B/value", "ms of CPU", "values/s/core");
     let tally = tallymon_bench::built("tally");
     for (name, is_computed) in [("counters", false), ("computed values", true)] {
         let log = folder.join(format!("{}.tally", name.replace(' ', "-")));
