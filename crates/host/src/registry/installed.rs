@@ -90,6 +90,7 @@ impl Installed {
     }
 
     /// The languages in which the names of a service are registered: English, and those that differ from it.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "libraries are started on Linux only"))]
     pub(crate) fn languages_of(&self, scope: Scope, service: &Service) -> Arc<[Language]> {
         let contents = match scope {
             Scope::System => &self.system,
