@@ -166,6 +166,13 @@ pub(super) fn levels(bytes: &mut Vec<u8>, runs: impl Iterator<Item = (bool, u64)
     bytes.append(&mut found);
 }
 
+/// Writes how many bits positions among `count` values have, and returns it.
+pub(super) fn positions_width(bytes: &mut Vec<u8>, count: usize) -> u32 {
+    let width = usize::BITS.saturating_sub(count.saturating_sub(1).leading_zeros()).max(1);
+    bytes.push(u8::try_from(width).unwrap_or(32));
+    width
+}
+
 /// Writes a number of `width` bits that follows itself `count` times.
 pub(super) fn run(bytes: &mut Vec<u8>, count: u64, value: u32, width: u32) {
     varint(bytes, count << 1);

@@ -4,7 +4,7 @@
 
 use parquet::basic::Encoding;
 
-use super::chunk::{run, varint};
+use super::chunk::{positions_width, run, varint};
 
 /// Values of a block of differences, and of each of its parts.
 const BLOCK: usize = 128;
@@ -43,9 +43,7 @@ pub(super) struct Encoded {
 /// Writes numbers of 64 bits behind what `out` has.
 pub(super) fn encode(out: &mut Vec<u8>, numbers: &[u64], fallback: Fallback) -> Encoded {
     if let Some(Dictionary { values, positions, .. }) = Dictionary::of(numbers) {
-        let last = values.len().saturating_sub(1);
-        let width = usize::BITS.saturating_sub(last.leading_zeros()).max(1);
-        out.push(u8::try_from(width).unwrap_or(32));
+        let width = positions_width(out, values.len());
         hybrid(out, &positions, width);
         let mut bytes = Vec::new();
         plain(&mut bytes, &values);
@@ -215,7 +213,7 @@ fn differences(out: &mut Vec<u8>, numbers: &[u64]) {
 }
 
 /// 0, -1, 1, -2, 2 … as 0, 1, 2, 3, 4 …
-const fn zigzag(number: u64) -> u64 {
+pub(super) const fn zigzag(number: u64) -> u64 {
     (number << 1) ^ (number.cast_signed() >> 63).cast_unsigned()
 }
 

@@ -3,6 +3,10 @@
 use parquet::basic::Encoding;
 use parquet::errors::ParquetError;
 
+use super::bytes::STRUCT;
+use super::chunk::varint;
+use super::numbers::zigzag;
+
 /// What a page holds.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum PageKind {
@@ -12,9 +16,8 @@ pub(super) enum PageKind {
     Dictionary(usize),
 }
 
-/// The kinds of fields, as far as heads have them.
+/// The kind of a field with a number of 32 bits.
 const I32: u8 = 5;
-const STRUCT: u8 = 12;
 
 /// Writes a head. `plain` is how long the page is before it is compressed.
 ///
@@ -35,24 +38,24 @@ pub(super) fn write(
     };
     let mut before = 0;
     push(out, &mut before, (1, I32));
-    zigzag(out, page);
+    put(out, page);
     push(out, &mut before, (2, I32));
-    zigzag(out, number(plain)?);
+    put(out, number(plain)?);
     push(out, &mut before, (3, I32));
-    zigzag(out, number(stored.len())?);
+    put(out, number(stored.len())?);
     push(out, &mut before, (4, I32));
-    zigzag(out, crc32fast::hash(stored).cast_signed());
+    put(out, crc32fast::hash(stored).cast_signed());
     push(out, &mut before, (field, STRUCT));
     let mut inner = 0;
     push(out, &mut inner, (1, I32));
-    zigzag(out, number(values)?);
+    put(out, number(values)?);
     push(out, &mut inner, (2, I32));
-    zigzag(out, code(encoding)?);
+    put(out, code(encoding)?);
     if let PageKind::Data(_) = kind {
         // Definition and repetition levels.
         for field in [3, 4] {
             push(out, &mut inner, (field, I32));
-            zigzag(out, code(Encoding::RLE)?);
+            put(out, code(Encoding::RLE)?);
         }
     }
     out.extend([0, 0]);
@@ -76,11 +79,7 @@ fn push(out: &mut Vec<u8>, before: &mut u8, (field, kind): (u8, u8)) {
     *before = field;
 }
 
-fn zigzag(out: &mut Vec<u8>, number: i32) {
-    let mut left = ((number << 1) ^ (number >> 31)).cast_unsigned();
-    while left > 0x7f {
-        out.push((left & 0x7f) as u8 | 0x80);
-        left >>= 7;
-    }
-    out.push(left as u8);
+/// Writes a number; those near 0 are short.
+fn put(out: &mut Vec<u8>, number: i32) {
+    varint(out, zigzag(i64::from(number).cast_unsigned()));
 }

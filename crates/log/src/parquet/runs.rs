@@ -12,7 +12,7 @@ use parquet::errors::ParquetError;
 use parquet::file::statistics::Statistics;
 
 use super::buffer::{RunsOf, add};
-use super::chunk::{ColumnData, levels, run};
+use super::chunk::{ColumnData, levels, positions_width, run};
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,10 +81,8 @@ impl Runs {
         if is_optional {
             levels(&mut bytes, self.runs.iter().map(|(position, count)| (position.is_some(), *count)));
         }
-        let last = self.values.len().saturating_sub(1);
-        let width = usize::BITS.saturating_sub(last.leading_zeros()).max(1);
         if !self.values.is_empty() {
-            bytes.push(u8::try_from(width).unwrap_or(32));
+            let width = positions_width(&mut bytes, self.values.len());
             let present = self.runs.iter().filter_map(|(position, count)| Some(((*position)?, *count)));
             present.for_each(|(position, count)| run(&mut bytes, count, position, width));
         }
