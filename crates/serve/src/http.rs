@@ -1,5 +1,6 @@
 //! Answers: their bodies, and the headers that every answer has.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::io::Write;
 use std::pin::Pin;
@@ -89,9 +90,9 @@ pub(crate) fn json_answer(value: &Value, asked: &HeaderMap) -> Response<Answer> 
 /// hides.
 pub(crate) fn json_text(value: &Value) -> String {
     let text = value.to_string();
-    match text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        true => text,
-        false => escape_json(&text).into_owned(),
+    match escape_json(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(escaped) => escaped,
     }
 }
 
