@@ -12,10 +12,10 @@ use tallymon::library::event::{ALERT_BEGAN, ALERT_ENDED, Event};
 use tallymon::record::session::{Alert, SessionActions, SessionSettings, SessionStore};
 use tallymon::registry::Roots;
 
-use super::alert_text::{limit, value};
+use super::alert_text::{Message, limit, value};
 use super::export::Export;
 use super::start;
-use super::syslog::{LogSockets, Message};
+use super::syslog::LogSockets;
 use super::webhook::Webhooks;
 use crate::arguments::Common;
 

@@ -14,7 +14,7 @@ use tallymon::clock::rfc3339;
 use tallymon::core::visible::visible;
 use tallymon::record::session::Alert;
 
-use super::alert_text::{limit, value};
+use super::alert_text::{Message, limit, value};
 
 /// How long a daemon that does not read may keep the session waiting.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -32,13 +32,6 @@ const ENTERPRISE: u32 = 32_473;
 /// The identifiers of the messages in the journal, for `journalctl MESSAGE_ID=…`.
 const BEGAN: &str = "7d1c2f0d9be34e0aa6a9c35ecb9a2f41";
 const ENDED: &str = "c0d4f1f6a1f54a16a4d7e0f2b8a53c6e";
-
-/// An alert on its way to a log of the system.
-pub(super) struct Message<'a> {
-    pub(super) host: &'a str,
-    pub(super) session: &'a str,
-    pub(super) alert: &'a Alert,
-}
 
 impl Message<'_> {
     /// 4 (warning) when an alert begins, 5 (notice) when it ends.
@@ -169,7 +162,8 @@ fn send(socket: &Path, bytes: &[u8]) -> io::Result<()> {
     from.send_to(bytes, socket).map(drop)
 }
 
-/// Sends a line over a connection, which waits as long as a message does: the queue of the daemon may be full.
+/// Sends a line over a connection, which waits as long as a message does: the queue of the daemon may be
+/// full.
 fn stream(socket: &Path, line: &str) -> io::Result<()> {
     let address = SocketAddrUnix::new(socket)?;
     let to = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;

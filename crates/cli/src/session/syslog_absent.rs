@@ -2,14 +2,7 @@
 
 use std::path::Path;
 
-use tallymon::record::session::Alert;
-
-/// An alert on its way to a log of the system.
-pub(super) struct Message<'a> {
-    pub(super) host: &'a str,
-    pub(super) session: &'a str,
-    pub(super) alert: &'a Alert,
-}
+use super::alert_text::Message;
 
 /// The sockets of the logs of the system: there are none.
 #[derive(Default)]
