@@ -14,8 +14,7 @@ use super::process::SYSTEM_ID;
 use super::spec::{Origin, counter, object, origin, text};
 use crate::kernel::time::FREQUENCY;
 use crate::process::{Facts, LinuxProcesses};
-use crate::sources::processes::ProcessNeeds;
-use crate::sources::{Needs, Sources};
+use crate::sources::Sources;
 
 /// The index of the object.
 pub(crate) const PROCESS_DETAILS: TitleIndex = TitleIndex(910_400);
@@ -99,25 +98,19 @@ impl Object for ProcessDetails {
         sources.process_window()
     }
 
-    fn needs(&self, request: &CollectRequest<'_>) -> Needs {
-        let _ = request;
-        Needs { processes: ProcessNeeds::default() }
-    }
-
     fn collect(&mut self, _ask: &CollectRequest<'_>, sources: &mut Sources, out: &mut ObjectsWriter<'_>) {
         let mut object = out.object(&self.layout, sources.object_time(), FREQUENCY);
         let (now, boot_time) = (sources.now, sources.facts.boot_time);
         let root = sources.root.clone();
         let Ok(table) = sources.all_processes() else { return };
         let processes = self.processes.get_or_insert_with(|| LinuxProcesses::of(root));
-        let mut machine = |name, id| {
-            let mut block = object.instance(name, None, None);
+        let machine = |mut block: CounterBlockMut<'_>, id| {
             identify(&mut block, id, boot_time);
             block.absent(USER..COUNTERS.len(), Absence::NotOnThisSystem);
         };
-        machine("Idle", 0);
+        machine(object.instance("Idle", None, None), 0);
         if table.kernel_threads().next().is_some() {
-            machine("System", SYSTEM_ID);
+            machine(object.instance("System", None, None), SYSTEM_ID);
         }
         let mut before = std::mem::take(&mut self.known);
         for row in table.programs() {
@@ -134,9 +127,7 @@ impl Object for ProcessDetails {
             write(&mut block, &known.facts);
             self.known.insert((row.pid, row.start), known);
         }
-        let mut block = object.instance("_Total", None, None);
-        identify(&mut block, 0, boot_time);
-        block.absent(USER..COUNTERS.len(), Absence::NotOnThisSystem);
+        machine(object.instance("_Total", None, None), 0);
     }
 }
 
