@@ -39,6 +39,8 @@ pub(crate) struct Load {
     pub(crate) letters: Shared<bool>,
     /// The machine says who owns each process.
     pub(crate) details: Shared<bool>,
+    /// How often it said so.
+    pub(crate) details_read: Shared<u64>,
     /// Processes that exist beside the usual ones.
     pub(crate) more: Shared<Vec<(&'static str, u64)>>,
 }
@@ -484,6 +486,7 @@ impl Source for Machine {
                     }
                 }
                 InstanceKind::Many if name == 910_400 => {
+                    self.0.details_read.set(self.0.details_read.get() + 1);
                     for (name, numbers) in self.processes() {
                         let mut block = object.instance(name, None, None);
                         let (id, start) = (numbers[4], numbers[5]);

@@ -750,6 +750,38 @@ fn the_table_of_processes_says_whose_they_are_and_what_they_run() {
 }
 
 #[test]
+fn texts_of_processes_are_read_while_a_column_shows_them() {
+    let load = Load::default();
+    load.details.set(true);
+    let mut overview = Overview::of(load, Language::ENGLISH, |options| {
+        options.paths = vec![r"\Process(java)\% Processor Time".to_string()];
+    });
+    overview.bench.resize(200, 50);
+    overview.run(3).bench.types("T");
+    overview.run(3);
+    has(&overview.bench.screen(), &["User", "Command Line", "Service", "www-data"]);
+    assert!(overview.load.details_read.get() > 0);
+    // The columns before and behind the one that the table is sorted by are hidden, and stay so in the next table.
+    overview.bench.key(KeyCode::Left).types("X").key(KeyCode::Left).types("X");
+    for _ in 0..3 {
+        overview.bench.key(KeyCode::Right);
+    }
+    overview.bench.types("X");
+    let screen = overview.bench.screen();
+    assert!(!["User", "Command Line", "Service"].iter().any(|name| screen.contains(name)), "{screen}");
+    overview.bench.types("gT");
+    overview.run(2);
+    let before = overview.load.details_read.get();
+    overview.run(3);
+    assert_eq!(overview.load.details_read.get(), before, "{}", overview.bench.screen());
+    // All columns are asked for again, with what they show.
+    overview.bench.types("M");
+    overview.run(3);
+    has(&overview.bench.screen(), &["User", "Command Line", "Service", "www-data"]);
+    assert!(overview.load.details_read.get() > before);
+}
+
+#[test]
 fn nothing_is_done_to_a_process_without_a_question_and_the_right() {
     let people = Arc::new(People::default());
     let known = Arc::clone(&people);

@@ -1,6 +1,7 @@
 //! The columns of the table: their order, and which are shown.
 
 use tallymon::core::counter::CounterType;
+use tallymon::core::flow::SourceError;
 use tallymon::core::title::TitleIndex;
 use tallymon::{CatalogObject, Query};
 
@@ -71,12 +72,20 @@ impl Table {
     }
 
     /// Shows the columns that were chosen for the object, sorted as before where that column is still there.
-    pub(super) fn show_columns(&mut self, choices: &ColumnChoices) {
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read.
+    pub(super) fn show_columns(&mut self, choices: &ColumnChoices) -> Result<(), SourceError> {
         let sorted = self.columns.get(self.sorted).map(|column| column.counter);
-        let Some(known) = self.feed.query.catalog().object(self.object) else { return };
+        let Some(known) = self.feed.query.catalog().object(self.object) else { return Ok(()) };
         self.columns = columns(&self.feed.query, known, choices);
         let position = self.columns.iter().position(|column| Some(column.counter) == sorted);
         self.sorted = position.unwrap_or(0);
+        if self.want_details()? {
+            self.feed.begin()?;
+        }
         self.show();
+        Ok(())
     }
 }

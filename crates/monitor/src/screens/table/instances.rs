@@ -8,7 +8,7 @@ use tallymon::core::title::TitleIndex;
 use tallymon::sample::Tick as Sample;
 use tallymon::{InstanceIdentity, InstanceKey};
 
-use crate::model::{ColumnChoices, Numbers, PROCESS, Tick, Ticks, details_of, process, tree};
+use crate::model::{ColumnChoices, Numbers, PROCESS, Tick, Ticks, process, tree};
 use crate::screens::table::columns::{TableColumn, columns};
 use crate::workspace::feed::Feed;
 
@@ -43,6 +43,8 @@ pub(crate) struct Table {
     pub(super) column_areas: Vec<(Rect, usize)>,
     /// The last click, to recognise a double click.
     clicked: Option<Position>,
+    /// The object with the details is read, too.
+    has_details: bool,
 }
 
 pub(super) struct TableRow {
@@ -51,6 +53,13 @@ pub(super) struct TableRow {
     pub(super) cells: Vec<Result<Value, NoValue>>,
     /// Its process id and that of its parent, whatever columns are shown.
     numbers: Numbers,
+}
+
+/// Adds all counters of all instances of an object to the query.
+fn add_all(feed: &mut Feed, object: TitleIndex) -> Result<(), SourceError> {
+    let added = feed.query.add(&format!("\\{}(*)\\*", object.0)).map(drop);
+    added
+        .map_err(|error| SourceError::new(tallymon::core::flow::SourceErrorKind::NotFound, error.to_string()))
 }
 
 impl Table {
@@ -70,12 +79,7 @@ impl Table {
         let first = known.default_counter.and_then(|at| known.counters.get(at)).map(|counter| counter.name);
         let wanted = counter.or(first);
         let sorted = columns.iter().position(|column| Some(column.counter) == wanted).unwrap_or(0);
-        let details = details_of(object).filter(|details| feed.query.catalog().object(*details).is_some());
-        for object in [Some(object), details].into_iter().flatten() {
-            feed.query.add(&format!("\\{}(*)\\*", object.0)).map_err(|error| {
-                SourceError::new(tallymon::core::flow::SourceErrorKind::NotFound, error.to_string())
-            })?;
-        }
+        add_all(&mut feed, object)?;
         let mut table = Table {
             feed,
             host,
@@ -93,11 +97,23 @@ impl Table {
             row_areas: Vec::new(),
             column_areas: Vec::new(),
             clicked: None,
+            has_details: false,
         };
+        table.want_details()?;
         if table.feed.begin()? {
             table.show();
         }
         Ok(Some(table))
+    }
+
+    /// Reads the object with the details from now on if a column shows one of its texts: reading it is costly.
+    /// Returns whether it was not read before.
+    pub(super) fn want_details(&mut self) -> Result<bool, SourceError> {
+        let details = self.columns.iter().map(|column| column.object).find(|object| *object != self.object);
+        let Some(details) = details.filter(|_| !self.has_details) else { return Ok(false) };
+        add_all(&mut self.feed, details)?;
+        self.has_details = true;
+        Ok(true)
     }
 
     /// Shows a sample, or the log at its new time.

@@ -143,7 +143,9 @@ impl Screen for TableScreen {
             Command::AllColumns => {
                 let (object, _) = table.column_names();
                 workspace.columns.0.remove(&object);
-                table.show_columns(&workspace.columns);
+                if let Err(error) = table.show_columns(&workspace.columns) {
+                    workspace.message = Some(error.to_string());
+                }
             }
             Command::Filter => return Action::Ask(Question::Filter, table.filter().to_string()),
             Command::AddToChart => self.chart_chosen(workspace),
