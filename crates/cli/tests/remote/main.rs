@@ -8,6 +8,8 @@
 mod day;
 mod export;
 mod hostile;
+#[path = "../tally/hostile_machine.rs"]
+mod hostile_machine;
 mod install;
 mod kerberos;
 mod languages;

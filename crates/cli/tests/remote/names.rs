@@ -7,18 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
-use tallymon::core::block::{
-    BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
-};
-use tallymon::core::counter::CounterType;
-use tallymon::core::flow::{Source, SourceError};
-use tallymon::core::request::Request;
-use tallymon::core::time::{Frequency, PerfTime};
-use tallymon::core::title::{Language, TitleIndex, Titles};
 use tallymon::core::visible::Inspector;
 use tallymon_testkit::attack;
 use tallymon_testkit::terminal::Terminal;
 
+use crate::hostile_machine::{HOSTILE, HostileMachine};
 use crate::page::Page;
 use crate::sessions::{Stopped, log_in};
 use crate::support::{Net, Ran, TALLY, good, has};
@@ -31,65 +24,26 @@ const PLAYS: &str = "TALLYMON_TEST_PLAYS_A_HOSTILE_HOST";
 /// What this program prints before it is another machine: the harness says something of its own first.
 const READY: &str = "READY";
 
-/// A title for the terminal, a cleared screen in C1, a deleted letter, a turned text, a line that is not
-/// ours, and letters without width.
-const HOSTILE: &str =
-    "a\u{1b}]0;own\u{7}\u{9b}2J\u{7f}\u{202e}\u{2066}\u{2028}\u{200b}\u{e0041}\r\n\nFORGED line\tz";
-
 /// What a spreadsheet would run.
 const FORMULA: &str = "=cmd|' /C calc'!A0";
 
 /// The longest name has so many letters.
 const LONG: usize = 64 << 10;
 
-/// An object, a counter and a text.
-const OBJECT: TitleIndex = TitleIndex(800_000);
+/// The counter and the text of the machine.
 const COUNTER: &str = r"\800000(*)\800002";
 const TEXT: &str = r"\800000(*)\800004";
 
-/// A machine all of whose names are hostile.
-struct HostileMachine(u64);
-
-impl Source for HostileMachine {
-    fn snapshot(&mut self, _: &Request) -> Result<Snapshot, SourceError> {
-        self.0 += 1;
-        let time = tallymon::clock::now();
-        let header = WriteHeader {
-            system_name: HOSTILE,
-            default_object: -1,
-            perf_time: PerfTime(time.0.cast_signed()),
-            perf_freq: Frequency(10_000_000),
-            perf_time_100ns: time,
-            system_time: time,
-        };
-        let specs = [
-            CounterSpec::new(TitleIndex(800_002), CounterType::PERF_COUNTER_RAWCOUNT),
-            CounterSpec {
-                size: Some(256),
-                ..CounterSpec::new(TitleIndex(800_004), CounterType::PERF_COUNTER_TEXT)
-            },
-        ];
-        let layout = ObjectLayout::new(ObjectSpec::new(OBJECT, InstanceKind::Many, &specs));
-        let mut bytes = Vec::new();
-        let mut writer = BlockWriter::growing(&mut bytes, &header);
-        let mut object =
-            writer.objects().object(&layout, PerfTime(time.0.cast_signed()), Frequency(10_000_000));
-        for name in [HOSTILE, FORMULA, &"long".repeat(LONG / 4)] {
-            let mut block = object.instance(name, None, None);
-            block.set(0, self.0);
-            block.set_text(1, FORMULA);
-        }
-        drop(object);
-        writer.finish().unwrap();
-        Ok(Snapshot::new(bytes)?)
-    }
-
-    fn titles(&mut self, _: Language) -> Result<Titles, SourceError> {
-        let mut titles = Titles::default();
-        for (index, name) in [(800_000, HOSTILE), (800_002, FORMULA), (800_004, HOSTILE)] {
-            titles.insert_name(TitleIndex(index), format!("{name}{index}"));
-        }
-        Ok(titles)
+/// A machine with the clock of this one: other machines are compared with it. Its indexes are not those of this
+/// machine's own objects.
+fn machine() -> HostileMachine {
+    HostileMachine {
+        object: 800_000,
+        titles: [HOSTILE, FORMULA, HOSTILE],
+        instances: vec![HOSTILE.to_owned(), FORMULA.to_owned(), "long".repeat(LONG / 4)],
+        text: FORMULA,
+        clock: |_| tallymon::clock::now(),
+        samples: 0,
     }
 }
 
@@ -102,7 +56,7 @@ fn plays_a_hostile_host() {
     let mut output = std::io::stdout();
     writeln!(output, "{READY}").unwrap();
     output.flush().unwrap();
-    let _ = tallymon::remote::serve(&mut HostileMachine(0), &mut std::io::stdin(), &mut output);
+    let _ = tallymon::remote::serve(&mut machine(), &mut std::io::stdin(), &mut output);
     std::process::exit(0);
 }
 

@@ -9,14 +9,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tallymon::core::block::{
-    BlockWriter, CounterSpec, InstanceKind, ObjectLayout, ObjectSpec, Snapshot, WriteHeader,
-};
 use tallymon::core::counter::CounterType;
-use tallymon::core::flow::{Sink, Source, SourceError};
+use tallymon::core::flow::{Sink, Source};
 use tallymon::core::request::Request;
-use tallymon::core::time::{FileTime, Frequency, PerfTime};
-use tallymon::core::title::{Language, TitleIndex, Titles};
+use tallymon::core::time::FileTime;
+use tallymon::core::title::Language;
 use tallymon::core::visible::Inspector;
 use tallymon::log::blg::{self, BlgSink};
 use tallymon::log::csv::{CsvOptions, CsvWriter};
@@ -27,60 +24,21 @@ use tallymon_provider::shm::{CounterSet, Instance, NewInstance, Publisher};
 use tallymon_testkit::peer;
 use tallymon_testkit::terminal::Terminal;
 
+use super::hostile_machine::{HOSTILE, HostileMachine};
 use super::support::{Folder, TALLY, clean, tally};
-
-/// A title for the terminal, a cleared screen in C1, a deleted letter, a turned text, a line that is not
-/// ours, and letters without width.
-const HOSTILE: &str =
-    "a\u{1b}]0;own\u{7}\u{9b}2J\u{7f}\u{202e}\u{2066}\u{2028}\u{200b}\u{e0041}\r\n\nFORGED line\tz";
 
 /// The same for places that refuse controls.
 const TURNED: &str = "a\u{202e}\u{2066}\u{2028}\u{200b}\u{61c}\u{feff}\u{e0041}z";
 
-/// A single counter, instances with values, and a text.
-const OBJECT: TitleIndex = TitleIndex(900_000);
-
-/// A machine all of whose names are hostile.
-struct HostileMachine(u64);
-
-impl Source for HostileMachine {
-    fn snapshot(&mut self, _: &Request) -> Result<Snapshot, SourceError> {
-        self.0 += 1;
-        let time = FileTime(134_143_632_000_000_000 + self.0 * 10_000_000);
-        let header = WriteHeader {
-            system_name: HOSTILE,
-            default_object: -1,
-            perf_time: PerfTime(time.0.cast_signed()),
-            perf_freq: Frequency(10_000_000),
-            perf_time_100ns: time,
-            system_time: time,
-        };
-        let specs = [
-            CounterSpec::new(TitleIndex(900_002), CounterType::PERF_COUNTER_RAWCOUNT),
-            CounterSpec {
-                size: Some(256),
-                ..CounterSpec::new(TitleIndex(900_004), CounterType::PERF_COUNTER_TEXT)
-            },
-        ];
-        let layout = ObjectLayout::new(ObjectSpec::new(OBJECT, InstanceKind::Many, &specs));
-        let mut bytes = Vec::new();
-        let mut writer = BlockWriter::growing(&mut bytes, &header);
-        let mut object =
-            writer.objects().object(&layout, PerfTime(time.0.cast_signed()), Frequency(10_000_000));
-        let mut block = object.instance(HOSTILE, None, None);
-        block.set(0, self.0);
-        block.set_text(1, HOSTILE);
-        drop(object);
-        writer.finish().unwrap();
-        Ok(Snapshot::new(bytes)?)
-    }
-
-    fn titles(&mut self, _: Language) -> Result<Titles, SourceError> {
-        let mut titles = Titles::default();
-        for index in [900_000, 900_002, 900_004] {
-            titles.insert_name(TitleIndex(index), format!("{HOSTILE}{index}"));
-        }
-        Ok(titles)
+/// A machine whose clock is that of a test.
+fn machine() -> HostileMachine {
+    HostileMachine {
+        object: 900_000,
+        titles: [HOSTILE; 3],
+        instances: vec![HOSTILE.to_owned()],
+        text: HOSTILE,
+        clock: |nth| FileTime(134_143_632_000_000_000 + nth * 10_000_000),
+        samples: 0,
     }
 }
 
@@ -105,7 +63,7 @@ fn write<S: Sink>(sink: &mut S)
 where
     S::Error: std::fmt::Debug,
 {
-    let mut query = Query::new(Box::new(HostileMachine(0)), Language::ENGLISH).unwrap();
+    let mut query = Query::new(Box::new(machine()), Language::ENGLISH).unwrap();
     query.add(r"\900000(*)\900002").unwrap();
     query.add(r"\900000(*)\900004").unwrap();
     let mut rows = LiveRows::changing(HOSTILE);
@@ -138,7 +96,7 @@ impl Hostile {
         }
         let imports = hostile_imports(&folder);
         let block = file("block");
-        let snapshot = HostileMachine(0).snapshot(&Request::parse("Global")).unwrap();
+        let snapshot = machine().snapshot(&Request::parse("Global")).unwrap();
         fs::write(&block, snapshot.into_bytes()).unwrap();
         let profile = file("profile");
         fs::write(&profile, hostile_profile()).unwrap();

@@ -17,6 +17,7 @@ mod files;
 mod forms;
 mod full;
 mod hostile;
+mod hostile_machine;
 mod killed;
 #[cfg(feature = "parquet")]
 mod lake;
