@@ -1,8 +1,8 @@
 //! What feeding an engine costs: processor time of a scrape and of a push of 10,000 counters, beside
 //! node_exporter and PCP's pmproxy for the metrics that they have.
 //!
-//! `cargo xtask bench export`; one more word selects a part: `scrape`, `push`, `peers`, `lake`. Nothing leaves this
-//! machine: the receiver of the pushes is here, and takes everything.
+//! `cargo xtask bench export`; one more word selects a part: `scrape`, `push`, `peers`, `lake`. Nothing leaves
+//! this machine: the receiver of the pushes is here, and takes everything.
 
 #[path = "export/lake.rs"]
 mod lake;
