@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
+import { minify } from "terser";
 
 const at = (name) => new URL(name, import.meta.url).pathname;
 /** The table of words as one text for each language: that compresses better than a list for each word. */
@@ -33,8 +34,12 @@ const { outputFiles } = await build({
   format: "iife", outdir: at("dist"), jsx: "automatic", jsxImportSource: "preact",
 });
 const text = (end) => outputFiles.find((file) => file.path.endsWith(end)).text.trim();
+// esbuild puts the files together; terser makes them 3 % smaller, compressed. Reading a signal is an effect: no `pure_getters`.
+const small = await minify(text(".js"), {
+  ecma: 2022, toplevel: true, compress: { passes: 3, unsafe_arrows: true }, format: { comments: false },
+});
 // A script ends where this stands, also within a string.
-const script = text(".js").replaceAll("</script", "<\\/script");
+const script = small.code.replaceAll("</script", "<\\/script");
 const style = text(".css");
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 // What unpacks the script in a report, where it is compressed: `src/report.rs` writes it.
