@@ -20,6 +20,7 @@ use tallymon_core::title::{Language, TitleIndex};
 use tallymon_provider::library::check::check;
 use tallymon_provider::library::client::{self, Answered, Client, Function, Meant, Outcome};
 use tallymon_provider::library::event::{self, Event};
+use tallymon_provider::trust::has_more_rights_than_its_user;
 use tallymon_provider::{Finding, SourceStatus};
 
 use crate::dispatch::{self, Listed};
@@ -374,6 +375,10 @@ impl Library {
         }
         if *in_process && trust != Trust::Trusted {
             let words = format!("it is loaded into a process of its own instead; {remedy}");
+            log.write(&Event::new(&event::NOT_TRUSTED, [library, "5"]).with_detail(words));
+        } else if *in_process && has_more_rights_than_its_user() {
+            let words = "it is loaded into a process of its own instead; this program has rights that its user \
+                         has not";
             log.write(&Event::new(&event::NOT_TRUSTED, [library, "5"]).with_detail(words));
         }
     }

@@ -5,6 +5,7 @@ use tallymon_provider::library::client::Indexes;
 use tallymon_provider::library::client::{Isolation, Registered, SERVICE, Settings, Times};
 use tallymon_provider::library::program::{expected_program, find_program};
 use tallymon_provider::library::protocol::Load;
+use tallymon_provider::trust::has_more_rights_than_its_user;
 
 use crate::library::LibraryOptions;
 use crate::registry::{Installed, PerflibSetting, Service, Trust};
@@ -52,7 +53,7 @@ pub(super) fn settings(service: &Service, options: &LibraryOptions, for_all: &Fo
         deadline: service.deadline,
         open_wait: for_all.open_wait,
     });
-    let here = service.in_process && service.trust() == Trust::Trusted;
+    let here = service.in_process && service.trust() == Trust::Trusted && !has_more_rights_than_its_user();
     let in_process = service.validation_code.filter(|_| here).map(|code| Indexes {
         hash: code.hash(),
         service: service.name.clone(),

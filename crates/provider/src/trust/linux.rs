@@ -111,6 +111,20 @@ fn is_trusted(user: u32) -> bool {
     user == 0 || user == rustix::process::geteuid().as_raw() || Some(user) == *UNKNOWN
 }
 
+/// Whether this process has rights that its user has not, by capabilities of its program file or of a service.
+///
+/// What such a process loads into itself gets these rights too, so it must not be what its user chose.
+pub fn has_more_rights_than_its_user() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    !rustix::process::geteuid().is_root() && permits_something(&status)
+}
+
+/// Whether a process with this `status` has capabilities. Without the line, it is believed to have.
+fn permits_something(status: &str) -> bool {
+    let permitted = status.lines().find_map(|line| line.strip_prefix("CapPrm:"));
+    permitted.is_none_or(|bits| bits.trim().bytes().any(|digit| digit != b'0'))
+}
+
 /// Whether a user namespace with this `uid_map` has a user.
 fn has_user(map: &str, user: u32) -> bool {
     map.lines().any(|line| {

@@ -37,8 +37,8 @@ pub(crate) use platform::SHARED;
 #[cfg(target_os = "linux")]
 pub use platform::sealed_copy;
 pub use platform::{
-    check_path, create_file, create_folders, create_secret, open_file, open_to_append, private_folder,
-    replace,
+    check_path, create_file, create_folders, create_secret, has_more_rights_than_its_user, open_file,
+    open_to_append, private_folder, replace,
 };
 #[cfg(windows)]
 pub use program_data::program_data;

@@ -25,6 +25,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Our folder in that of all programs.
 const FOLDER: &str = "Tallymon";
 
+/// Whether this process has rights that its user has not: there are no rights of program files here.
+pub fn has_more_rights_than_its_user() -> bool {
+    false
+}
+
 /// Checks that only the system, its administrators and this user can change a file or folder, or put another
 /// one in its place: owner and access list of it and of every folder on the way, also through links. What
 /// does not exist is not checked.
