@@ -29,6 +29,7 @@ mod output;
 mod path_message;
 mod paths;
 mod progress;
+mod question;
 #[cfg_attr(unix, path = "readers/unix.rs")]
 #[cfg_attr(not(unix), path = "readers/other.rs")]
 mod readers;

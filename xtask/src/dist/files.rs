@@ -52,6 +52,8 @@ impl Tree {
             ("bash", "share/bash-completion/completions/tally"),
             ("zsh", "share/zsh/site-functions/_tally"),
             ("fish", "share/fish/vendor_completions.d/tally.fish"),
+            // PowerShell has no folder that it looks into: a profile names the file.
+            ("powershell", "share/tallymon/completions/tally.ps1"),
         ] {
             let script = output(Command::new(&program).args(["completions", shell]))?;
             write(&folder.join(to), script.as_bytes())?;

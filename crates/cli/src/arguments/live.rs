@@ -273,6 +273,15 @@ pub(crate) struct Doctor {
     /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
+    /// Give this program file the rights (capabilities) that let it read everything, after a question. Needs root.
+    #[arg(long, conflicts_with_all = ["json", "verbose", "revoke"], help_heading = "Rights")]
+    pub(crate) grant: bool,
+    /// Take the rights of --grant away from this program file.
+    #[arg(long, conflicts_with_all = ["json", "verbose"], help_heading = "Rights")]
+    pub(crate) revoke: bool,
+    /// Give or take rights without asking.
+    #[arg(long, short, help_heading = "Rights")]
+    pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ use tallymon::{Finding, FindingState, Host};
 
 use crate::arguments::{Common, Doctor};
 use crate::border;
+use crate::command::rights;
 use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::words::{line_width, visible, wrap};
@@ -24,6 +25,9 @@ const CAPABILITIES: [(&str, u32); 3] = [("cap_bpf", 39), ("cap_perfmon", 38), ("
 pub(crate) fn run(common: &Common, doctor: &Doctor) -> Result<(), Failure> {
     if common.file.is_some() {
         return Err(Failure::new(Kind::Usage, "doctor checks the running system; leave out --file"));
+    }
+    if doctor.grant || doctor.revoke {
+        return rights::run(doctor);
     }
     let (tier, profile) = paths::machine(common)?;
     let mut host = tallymon::with_bridges(Host::open_as(tier, profile)?);

@@ -29,6 +29,8 @@ mod remote_install;
 pub(crate) mod report;
 pub(crate) mod report_file;
 mod report_markdown;
+#[cfg_attr(not(target_os = "linux"), path = "no_rights.rs")]
+mod rights;
 pub(crate) mod serve;
 mod serve_receive;
 mod serve_samba;

@@ -1,6 +1,6 @@
 //! `tally remote install`: copies tally to other machines over ssh, asked first.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use crate::arguments::Common;
 use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::hosts::Outcome;
+use crate::question::is_wanted;
 use crate::words::{say, visible};
 
 /// The longest program that is copied.
@@ -140,7 +141,7 @@ impl Job<'_> {
             return Ok(out.flush()?);
         }
         say(&plan);
-        if !arguments.yes && !is_wanted()? {
+        if !arguments.yes && !is_wanted("Copy it?")? {
             return Err(Failure::new(Kind::Other, format_args!("{}: nothing was copied", self.name)));
         }
         let mut tenths = 0usize;
@@ -185,14 +186,4 @@ impl Job<'_> {
             }
         }
     }
-}
-
-/// Asks at the terminal.
-fn is_wanted() -> Result<bool, Failure> {
-    let mut prompt = border::stderr();
-    write!(prompt, "Copy it? [y/N] ")?;
-    prompt.flush()?;
-    let mut answer = String::new();
-    io::Read::take(io::stdin().lock(), 64).read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes" | "j" | "да" | "д" | "はい" | "예"))
 }

@@ -40,6 +40,7 @@ mod push;
 mod receive;
 mod record;
 mod reports;
+mod rights;
 #[cfg(feature = "s3")]
 mod s3;
 mod screens;
