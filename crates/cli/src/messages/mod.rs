@@ -7,7 +7,7 @@ use tallymon::translation::Translation;
 use crate::language;
 
 /// Blocks of four lines: English, Korean, Japanese, Russian. See [`Translation::of_blocks`].
-const TEXTS: &str = include_str!("texts.txt");
+pub(crate) const TEXTS: &str = include_str!("texts.txt");
 
 /// The messages of the language that the command line or the environment chooses.
 fn known() -> Option<&'static Translation> {
