@@ -165,8 +165,12 @@ pub fn info_of(path: &Path, selection: &Selection, options: &ReadOptions) -> Res
         if values_of.len() < record.cells.len() {
             values_of.resize(record.cells.len(), 0);
         }
-        for (cell, count) in record.cells.iter().zip(&mut values_of) {
+        for (at, (cell, count)) in record.cells.iter().zip(&mut values_of).enumerate() {
             match cell {
+                Err(NoValue::NotNumeric) if log.text(at).is_some() => {
+                    values = values.saturating_add(1);
+                    *count = count.saturating_add(1);
+                }
                 Ok(_) => {
                     values = values.saturating_add(1);
                     *count = count.saturating_add(1);

@@ -409,3 +409,30 @@ fn a_log_without_process_ids_says_so() {
         &["4 instances of processes keep their names", "ID Process"],
     );
 }
+
+/// Who runs what is text: logs that can hold texts give it back for the second that is asked for.
+#[test]
+fn texts_of_processes_come_back_from_a_log() {
+    let folder = Folder::new();
+    let Some(sleepers) = Sleepers::start(&folder, 1) else { return };
+    let details = [r"\Process Details(*)\User", r"\Process Details(*)\Command Line"];
+    let files = ["x.tally", "x.jsonl", "x.csv"].map(|name| folder.file(name));
+    for file in &files {
+        let ran = tally(&["watch", details[0], details[1], "-i", "100ms", "-c", "2", "-o", file]);
+        assert!(matches!(ran.code, Some(0 | 3)), "{file}: {}", ran.err);
+    }
+    let program = sleepers.program.clone();
+    let paths = ["Command Line", "User"].map(|name| format!(r"\Process Details({})\{name}", sleepers.name));
+    drop(sleepers);
+    for file in &files {
+        let command = tally(&["get", "--log", file, &paths[0]]);
+        assert!(command.out.contains(&program), "{file}: {} {}", command.out, command.err);
+        let json = tally(&["get", "--log", file, &paths[1], "--json"]);
+        let row: serde_json::Value = serde_json::from_str(json.out.lines().next().unwrap()).unwrap();
+        let user = row["values"][0]["value"].as_str().unwrap_or_default();
+        assert!(!user.is_empty(), "{file}: {}", json.out);
+    }
+    // A binary log of Windows has no texts: the copy says which counters it leaves out.
+    let copied = tally(&["relog", &files[0], "-o", &folder.file("x.blg")]);
+    assert!(copied.err.contains("text"), "{:?} {}", copied.code, copied.err);
+}

@@ -176,7 +176,14 @@ impl<W: Write> CsvWriter<W> {
         if self.options.no_formulas && text.starts_with(FORMULA) {
             self.line.push('\'');
         }
-        self.line.push_str(&text.replace('"', "\"\""));
+        for letter in text.chars() {
+            match letter {
+                '"' => self.line.push_str("\"\""),
+                // A record is a line, for most readers: a line of a text would begin a record.
+                '\r' | '\n' => self.line.push(' '),
+                letter => self.line.push(letter),
+            }
+        }
         self.line.push('"');
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use tallymon_core::block::{RawValue, Snapshot, SnapshotInstance, SnapshotObject};
 use tallymon_core::counter::{CounterType, Denominator};
+use tallymon_core::flow::ValueState;
 use tallymon_core::path::{InstancePath, InstancePattern};
 use tallymon_core::time::{FileTime, Frequency, UNITS_PER_SECOND};
 use tallymon_core::title::{TitleIndex, Titles};
@@ -366,12 +367,14 @@ impl Object {
         for nth in 0..count {
             let position = columns.as_ref().map_or(Some(nth), |columns| columns.get(nth).copied());
             let Some(position) = position.and_then(|nth| self.positions.get(nth)) else { continue };
-            let is_text = self.made_of.get(*position).is_some_and(|(_, kind, _)| kind.is_text());
+            let (value, state) = value(*position);
+            // A text that is absent has a reason, as a number has.
+            let is_text = self.made_of.get(*position).is_some_and(|(_, kind, _)| kind.is_text())
+                && !matches!(state, ValueState::Absent(_));
             if let Some(text) = is_text.then(|| instance.text(*position)).flatten() {
                 writer.put_text(*id, nth, &text);
                 continue;
             }
-            let (value, state) = value(*position);
             writer.put(*id, nth, value, state);
         }
     }

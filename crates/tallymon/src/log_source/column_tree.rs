@@ -16,6 +16,9 @@ use tallymon_log::Column;
 /// Names that are in no table get indexes from here on.
 const OWN_NAMES: u32 = 1_000_000;
 
+/// The bytes of a text in a block, in UTF-16 with an end; longer texts are cut there.
+const LONGEST_TEXT: u32 = 1024;
+
 #[derive(Debug)]
 pub(super) struct LogHost {
     pub(super) name: String,
@@ -87,14 +90,15 @@ impl LogObject {
         metadata: bool,
         value: impl Fn(usize) -> Result<(Value, ValueState), NoValue>,
     ) {
-        // The values are computed already, whatever types their counters had.
+        // The values are computed already, whatever types their counters had; texts stay texts.
         let computed: Vec<CounterSpec> = self
             .counters
             .iter()
-            .map(|counter| CounterSpec {
-                counter_type: CounterType::PERF_DOUBLE_RAW,
-                size: Some(8),
-                ..*counter
+            .map(|counter| match counter.counter_type.is_text() {
+                true => *counter,
+                false => {
+                    CounterSpec { counter_type: CounterType::PERF_DOUBLE_RAW, size: Some(8), ..*counter }
+                }
             })
             .collect();
         let instances = if self.has_instances { InstanceKind::Many } else { InstanceKind::None };
@@ -120,8 +124,14 @@ impl LogObject {
                 (false, true) => object.single_sums(),
                 (false, false) => object.single(),
             };
-            for (counter, value) in values.iter().enumerate() {
+            for (counter, (value, spec)) in values.iter().zip(&computed).enumerate() {
                 match value {
+                    Ok((Value::Text(text), state)) if spec.counter_type.is_text() => {
+                        block.set_text(counter, text);
+                        block.state(counter, *state);
+                    }
+                    // A column of a text log that had numbers first.
+                    Ok((Value::Text(_), _)) => block.state(counter, ValueState::Absent(Absence::Other)),
                     Ok((value, state)) => {
                         block.set(counter, value.as_f64().unwrap_or_default().to_bits());
                         block.state(counter, *state);
@@ -229,7 +239,7 @@ impl ColumnTree {
             object.counters.push(CounterSpec {
                 help,
                 scale: column.scale,
-                size: Some(8),
+                size: Some(if column.counter_type.is_text() { LONGEST_TEXT } else { 8 }),
                 ..CounterSpec::new(name, column.counter_type)
             });
             object.counters.len().saturating_sub(1)

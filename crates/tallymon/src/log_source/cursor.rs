@@ -3,7 +3,7 @@
 use std::fmt;
 
 use tallymon_core::counter::Format as Shown;
-use tallymon_core::flow::{Cell, NoValue, Sample, SourceError, ValueState};
+use tallymon_core::flow::{Cell, NoValue, Sample, SourceError, Value, ValueState};
 use tallymon_core::time::FileTime;
 use tallymon_log::{Column, Contents, Format, LogPlace, LogReader, Record, RecordPosition, ScannedRecord};
 
@@ -156,13 +156,16 @@ pub(super) struct RecordPair {
     pub(super) newer: Option<Record>,
     /// The columns of the newer record whose values are old, or sums that lack parts, in order.
     pub(super) marks: Vec<(usize, ValueState)>,
+    /// The texts of the text counters of the newer record, in the order of the columns.
+    pub(super) texts: Vec<(usize, String)>,
 }
 
-/// A record, and the marks of its values as in [`RecordPair`].
+/// A record, and the marks and texts of its values as in [`RecordPair`].
 #[derive(Debug)]
 pub(super) struct MarkedRecord {
     pub(super) record: Record,
     marks: Vec<(usize, ValueState)>,
+    texts: Vec<(usize, String)>,
 }
 
 /// Whether records of the log may have marks: of the other formats no reader has to be asked.
@@ -182,9 +185,34 @@ fn marks(reader: &dyn LogReader, columns: usize) -> Vec<(usize, ValueState)> {
     (0..columns).filter_map(mark).collect()
 }
 
+/// The columns of a log that hold texts. Most logs have none, and some have tens of thousands of columns, so
+/// each column is looked at once only.
+#[derive(Debug, Default)]
+struct TextColumns {
+    looked_at: usize,
+    found: Vec<usize>,
+}
+
+impl TextColumns {
+    /// The texts of the last record of a reader.
+    fn read(&mut self, reader: &dyn LogReader) -> Vec<(usize, String)> {
+        let columns = &reader.about().columns;
+        // Whether a column of a text log has texts is known when one has been read.
+        if matches!(reader.about().format, Format::Csv | Format::Tsv | Format::Json) {
+            *self = TextColumns::default();
+        }
+        let new = columns.iter().enumerate().skip(self.looked_at);
+        self.found.extend(new.filter(|(_, column)| column.counter_type.is_text()).map(|(nth, _)| nth));
+        self.looked_at = columns.len();
+        let text = |column: &usize| Some((*column, reader.text(*column)?.to_string()));
+        self.found.iter().filter_map(text).collect()
+    }
+}
+
 /// How far a log was read.
 pub(super) struct Cursor {
     pub(super) reader: Box<dyn LogReader>,
+    text_columns: TextColumns,
     pub(super) moment: RecordPair,
     /// Records up to the newer one, included.
     pub(super) count: u64,
@@ -197,7 +225,8 @@ impl Cursor {
     pub(super) const fn new(reader: Box<dyn LogReader>, count: u64) -> Cursor {
         Cursor {
             reader,
-            moment: RecordPair { older: None, newer: None, marks: Vec::new() },
+            text_columns: TextColumns { looked_at: 0, found: Vec::new() },
+            moment: RecordPair { older: None, newer: None, marks: Vec::new(), texts: Vec::new() },
             count,
             ahead: None,
         }
@@ -231,16 +260,18 @@ impl Cursor {
         let record = self.reader.next_record().map_err(source_error)?;
         Ok(record.map(|record| {
             let marks = marks(&*self.reader, record.cells.len());
-            MarkedRecord { record, marks }
+            let texts = self.text_columns.read(&*self.reader);
+            MarkedRecord { record, marks, texts }
         }))
     }
 
     /// Takes the next record.
     pub(super) fn accept(&mut self, next: MarkedRecord, seeks: &SeekIndex) {
-        let MarkedRecord { mut record, marks } = next;
+        let MarkedRecord { mut record, marks, texts } = next;
         seeks.cut(self.count, &mut record);
         self.moment.older = self.moment.newer.replace(record);
         self.moment.marks = marks;
+        self.moment.texts = texts;
         self.count = self.count.saturating_add(1);
     }
 }
@@ -264,11 +295,26 @@ impl RecordPair {
         found.and_then(|at| self.marks.get(at)).map_or(ValueState::Present, |(_, mark)| *mark)
     }
 
+    /// The text of a column in this record, if it has one.
+    pub(super) fn text(&self, column: usize) -> Option<&str> {
+        let found = self.texts.binary_search_by_key(&column, |(column, _)| *column).ok();
+        found.and_then(|at| self.texts.get(at)).map(|(_, text)| text.as_str())
+    }
+
+    /// The value of a column in this record.
+    pub(super) fn value(&self, at: usize, column: &Column, format: &Shown) -> Result<Value, NoValue> {
+        if let Some(text) = self.text(at) {
+            return Ok(Value::Text(text.to_string()));
+        }
+        let (older, sample) = self.samples(at);
+        value(older, sample, column, format)
+    }
+
     pub(super) fn reading(&self, at: usize, column: &Column) -> LogReading {
         let (older, sample) = self.samples(at);
         let mark = self.mark(at);
         let partial = if let ValueState::Partial(sum) = mark { Some(sum) } else { None };
-        let value = value(older, sample, column, &Shown { cap100: false, ..Shown::default() });
+        let value = self.value(at, column, &Shown { cap100: false, ..Shown::default() });
         LogReading {
             path: column.path.clone(),
             parts: column.parts.clone(),

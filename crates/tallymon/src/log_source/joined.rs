@@ -290,7 +290,7 @@ impl Joined {
         let nothing =
             || Record { time: FileTime(0), local_minutes: 0, cells: vec![Err(NoValue::NoInstance); columns] };
         let (mut older, mut newer) = (nothing(), nothing());
-        let mut marks = Vec::new();
+        let (mut marks, mut texts) = (Vec::new(), Vec::new());
         let mut is_taken = vec![false; columns];
         for (nth, part) in self.parts.iter().enumerate() {
             part.set_time(time);
@@ -311,6 +311,7 @@ impl Joined {
                         if mark != ValueState::Present {
                             marks.push((all, mark));
                         }
+                        texts.extend(moment.text(*column).map(|text| (all, text.to_string())));
                     }
                 }
             })?;
@@ -319,7 +320,8 @@ impl Joined {
             newer.time = time;
         }
         marks.sort_unstable_by_key(|(column, _)| *column);
-        Ok(RecordPair { older: Some(older), newer: Some(newer), marks })
+        texts.sort_unstable_by_key(|(column, _)| *column);
+        Ok(RecordPair { older: Some(older), newer: Some(newer), marks, texts })
     }
 
     /// The time of the row of a number, from 0, or of the last row.

@@ -361,7 +361,7 @@ impl Log {
                 };
                 let (older, newer) = moment.samples(at);
                 reading.cell.sample = newer.ok();
-                reading.cell.value = value(older, newer, column, format);
+                reading.cell.value = moment.value(at, column, format);
                 reading.older = older;
             }
         })

@@ -12,7 +12,7 @@ use tallymon_core::title::{Language, TitleIndex, Titles};
 use tallymon_host::titles;
 use tallymon_log::select::columns_of;
 
-use super::{Log, LogReading, RecordPair, value};
+use super::{Log, LogReading, RecordPair};
 use crate::path_error::PathError;
 use crate::query::CounterHandle;
 
@@ -199,9 +199,8 @@ impl LogSource {
             object.write(&mut writer, metadata, |column| {
                 let known = moment.and_then(|moment| Some((moment, self.log.columns().get(column)?)));
                 let (moment, known) = known.ok_or(NoValue::NoInstance)?;
-                let (older, newer) = moment.samples(column);
-                let value = value(older, newer, known, &Format { cap100: false, ..Format::default() })?;
-                Ok((value, moment.mark(column)))
+                let format = Format { cap100: false, ..Format::default() };
+                Ok((moment.value(column, known, &format)?, moment.mark(column)))
             });
         }
         writer.finish().map_err(|error| SourceError::new(SourceErrorKind::BadData, error.to_string()))?;
