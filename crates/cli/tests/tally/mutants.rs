@@ -46,6 +46,9 @@ const CELLS: [&str; 16] = [
     r"\\h\a(b\c",
 ];
 
+/// A lake is a folder: what becomes a mutant is a file of its log, or one with values.
+const LAKE: [&str; 2] = ["lake-log.json", "lake-part"];
+
 fn is_text(format: &str) -> bool {
     ["csv", "tsv", "json", ".txt", ".nmon"].iter().any(|end| format.ends_with(end))
 }
@@ -171,6 +174,21 @@ fn sound_part(format: &str, folder: &Folder) {
 }
 
 /// Sound logs of every format: all counters of a few objects, recorded for some rows.
+/// The file of the lake that a mutant of this kind replaces.
+fn file_of_lake(format: &str, folder: &Folder) -> std::path::PathBuf {
+    fn below(folder: &std::path::Path, files: &mut Vec<std::path::PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { below(&path, files) } else { files.push(path) }
+        }
+    }
+    let mut files = Vec::new();
+    below(folder.file("sound.lake").as_ref(), &mut files);
+    files.sort();
+    let end = if format == "lake-part" { ".parquet" } else { "1.json" };
+    files.into_iter().find(|file| file.to_str().unwrap().ends_with(end)).unwrap()
+}
+
 fn originals(folder: &Folder) -> Vec<(&'static str, Vec<u8>)> {
     let native = folder.file("sound.tally");
     let paths = [r"\Processor(*)\*", r"\Memory\*", r"\System\*"];
@@ -179,6 +197,12 @@ fn originals(folder: &Folder) -> Vec<(&'static str, Vec<u8>)> {
     let mut formats = vec!["tally", "blg", "csv", "tsv", "json"];
     formats.extend(cfg!(feature = "sqlite").then_some("sqlite"));
     formats.extend(cfg!(feature = "parquet").then_some("parquet"));
+    if cfg!(feature = "parquet") {
+        let lake = folder.file("sound.lake");
+        let made = tally(&["relog", &native, "-f", "lake", "-o", &lake]);
+        assert_eq!(made.code, Some(0), "{}", made.err);
+        formats.extend(LAKE);
+    }
     // Of other collectors, as they wrote them.
     const IMPORTED: [&str; 16] = [
         "sysstat-10.0.5.sa",
@@ -206,6 +230,9 @@ fn originals(folder: &Folder) -> Vec<(&'static str, Vec<u8>)> {
     let read = |format: &'static str| {
         if IMPORTED.contains(&format) {
             return (format, fs::read(format!("{imported}/{format}")).unwrap());
+        }
+        if LAKE.contains(&format) {
+            return (format, fs::read(file_of_lake(format, folder)).unwrap());
         }
         if let Some((_, program)) = PACKED.iter().find(|(packed, _)| *packed == format) {
             let Some(program) = peer(program) else { return (format, Vec::new()) };
@@ -235,7 +262,12 @@ fn mutants_of_every_log_end_in_words() {
             for _ in 0..=random.below(4) {
                 mutate(&mut bytes, is_text(format), &mut random);
             }
-            let log = folder.write(&format!("mutant.{format}"), &bytes);
+            let log = if LAKE.contains(&format) {
+                fs::write(file_of_lake(format, &folder), &bytes).unwrap();
+                folder.file("sound.lake")
+            } else {
+                folder.write(&format!("mutant.{format}"), &bytes)
+            };
             let out = folder.file(["out.csv", "out.tally", "out.blg"][random.below(3) as usize]);
             for arguments in [
                 &["info", "--columns", &log][..],
@@ -265,6 +297,9 @@ fn mutants_of_every_log_end_in_words() {
                     fs::remove_file(&out).unwrap();
                 }
             }
+        }
+        if LAKE.contains(&format) {
+            fs::write(file_of_lake(format, &folder), &original).unwrap();
         }
     }
     // Some mutants are still sound, and some are not: both kinds were tried.
