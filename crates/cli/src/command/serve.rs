@@ -30,6 +30,7 @@ use crate::arguments::{Common, Naming, Reading};
 use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::hosts;
+use crate::open_files;
 use crate::paths;
 use crate::session::stored::StoredSessions;
 use crate::usual_counters;
@@ -275,6 +276,7 @@ fn machines(common: &Common, wanted: &Serve, is_live: bool) -> Result<Vec<(Strin
         let words = "--metrics serves one machine, and --host names several; start one server for each";
         return Err(Failure::new(Kind::Usage, words));
     }
+    open_files::allow_many();
     Ok(named.iter().map(|host| (host.name.clone(), hosts::remote(common, host))).collect())
 }
 

@@ -1,7 +1,7 @@
 //! The page over several hosts: each is opened and read by itself, and one that is slow or gone delays
 //! nobody.
 
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,8 +22,12 @@ pub(crate) struct Page {
 
 impl Page {
     pub(crate) fn start(net: &Net, arguments: &[&str]) -> Page {
+        Page::start_with(net, clean(TALLY), arguments)
+    }
+
+    /// The same with a command that runs the program.
+    fn start_with(net: &Net, mut command: Command, arguments: &[&str]) -> Page {
         let path = std::env::var("PATH").unwrap_or_default();
-        let mut command = clean(TALLY);
         command.args(["serve", "--port", "0"]).args(arguments);
         command.env("PATH", format!("{}:{path}", net.folder.join("bin").display()));
         command.env("TALLY_ROOT", net.folder.join("root"));
@@ -119,6 +123,21 @@ fn the_page_of_all_hosts_waits_for_none() {
     let (status, html) = page.ask("");
     assert_eq!(status, 200);
     has(&html, &["\"fleet\":[{", "live:later"]);
+}
+
+/// Each host needs three files and more: with the limit of the start most would fail.
+#[test]
+fn forty_hosts_need_more_open_files_than_the_page_starts_with() {
+    let net = Net::new(&[("good*", &good())]);
+    let table: String = (0..40).map(|number| format!("ssh://good{number}\n")).collect();
+    let table = net.file("forty", table.as_bytes());
+    let mut command = clean("/bin/sh");
+    command.args(["-c", r#"ulimit -Sn 64 && exec "$0" "$@""#, TALLY]);
+    let hosts = format!("@{}", table.display());
+    let page = Page::start_with(&net, command, &["-H", &hosts, "-i", "1s", "--timeout", "60s"]);
+    for number in 0..40 {
+        page.wait(&format!("good{number}"), |row| row["state"] == "live" && row["processor"].is_number());
+    }
 }
 
 #[test]
