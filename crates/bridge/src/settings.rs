@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use tallymon_host::registry::{Roots, Scope};
 use tallymon_provider::trust;
-use tallymon_push::{Endpoint, EndpointError, Tls};
+use tallymon_push::{Endpoint, EndpointError, Tls, shown_address};
 
 use crate::catalog::Catalog;
 use crate::kinds::Kind;
@@ -64,16 +64,8 @@ impl Settings {
     /// The address for messages, with the socket: without what may be a secret.
     pub fn address(&self) -> String {
         match &self.socket {
-            Some(socket) => format!("{} at {}", self.bare_address(), socket.display()),
-            None => self.bare_address(),
-        }
-    }
-
-    fn bare_address(&self) -> String {
-        let address = self.url.split(['?', '#']).next().unwrap_or_default();
-        match (address.split_once("://"), address.rsplit_once('@')) {
-            (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
-            _ => address.to_owned(),
+            Some(socket) => format!("{} at {}", shown_address(&self.url), socket.display()),
+            None => shown_address(&self.url),
         }
     }
 
@@ -220,7 +212,7 @@ pub fn read_declared(path: &Path) -> Result<Vec<Declared>, String> {
 
 /// The name of a bridge that was given none: host and port of its address.
 pub fn usual_name(settings: &Settings) -> String {
-    let address = settings.bare_address();
+    let address = shown_address(&settings.url);
     let rest = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
     let host = rest.split('/').next().unwrap_or_default();
     let letter = |letter: char| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' };

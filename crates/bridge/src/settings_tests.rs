@@ -53,6 +53,8 @@ fn addresses_are_shown_without_secrets() {
         ("http://a/m?key=secret", "http://a/m"),
         ("http://user:secret@a/m", "http://a/m"),
         ("http://a/#secret", "http://a/"),
+        ("redis://user:sec?ret@a", "redis://user:…"),
+        ("redis://user:sec/ret@a", "redis://a"),
     ] {
         assert_eq!(Settings { url: url.to_owned(), ..Settings::default() }.address(), shown);
     }

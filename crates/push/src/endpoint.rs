@@ -96,7 +96,7 @@ impl Endpoint {
     ///
     /// The address is no `http://` or `https://` address, or a certificate cannot be read.
     pub fn new(address: &str, usual_path: &str, tls: &Tls) -> Result<Endpoint, EndpointError> {
-        let bad = |why: &str| EndpointError { address: Some(without_password(address)), why: why.to_owned() };
+        let bad = |why: &str| EndpointError { address: Some(shown_address(address)), why: why.to_owned() };
         let uri: Uri = address.parse().map_err(|error| bad(&format!("no address: {error}")))?;
         let is_https = match uri.scheme_str() {
             Some("http") => false,
@@ -124,8 +124,7 @@ impl Endpoint {
             Ok((Arc::new(configuration(tls)?), name))
         });
         Ok(Endpoint {
-            // The part behind ? may have a password.
-            shown: address.split('?').next().unwrap_or_default().to_owned(),
+            shown: shown_address(address),
             authority: authority.as_str().to_owned(),
             port: authority.port_u16().unwrap_or(if is_https { 443 } else { 80 }),
             host,
@@ -173,11 +172,28 @@ impl Endpoint {
     }
 }
 
-/// An address without the password that it must not have.
-fn without_password(address: &str) -> String {
-    match (address.split_once("://"), address.rsplit_once('@')) {
-        (Some((scheme, _)), Some((_, rest))) => format!("{scheme}://{rest}"),
-        _ => address.to_owned(),
+/// An address for messages: without what may be a secret, which is its user, its password and what follows
+/// the path. What stands in the place of a port and is no number is hidden, too: it may be the begin of a
+/// password with signs that end a host.
+///
+/// ```
+/// use tallymon_push::shown_address;
+///
+/// assert_eq!(shown_address("http://ann:secret@web1:80/m?key=secret"), "http://web1:80/m");
+/// assert_eq!(shown_address("http://ann:sec?ret@web1"), "http://ann:…");
+/// ```
+pub fn shown_address(address: &str) -> String {
+    let address = address.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
+    // The last sign: a password may have others.
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
+    let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    let sign = if scheme.is_empty() { "" } else { "://" };
+    match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') && !port.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("{scheme}{sign}{host}:…{path}")
+        }
+        _ => format!("{scheme}{sign}{rest}"),
     }
 }
 
@@ -263,6 +279,10 @@ mod tests {
             ("", "no address"),
             ("http:///x", "no address"),
             ("http://user:secret@a/", "Authorization"),
+            ("http://user:secret/x@a/", "no address"),
+            ("http://user:secret?x@a/", "no address"),
+            ("user:secret@a", "http://"),
+            ("ftp://a?key=secret", "http://"),
         ] {
             let error = Endpoint::new(address, "/", &Tls::default()).unwrap_err().to_string();
             assert!(error.contains(word) && !error.contains("secret"), "{address}: {error}");

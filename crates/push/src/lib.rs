@@ -34,7 +34,7 @@ pub mod s3;
 mod sender;
 
 pub use client::{Answer, SendError};
-pub use endpoint::{Endpoint, EndpointError, Tls};
+pub use endpoint::{Endpoint, EndpointError, Tls, shown_address};
 pub use fetch::{FetchError, fetch};
 pub use once::{Undelivered, deliver};
 pub use queue::{Dropped, Encoding, Item, Queue, QueueError};

@@ -51,7 +51,7 @@ pub struct SshAddress {
 /// Why a text is not an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressError {
-    /// The text.
+    /// The text, without a password that it must not have.
     pub text: String,
     problem: Problem,
 }
@@ -60,6 +60,7 @@ pub struct AddressError {
 enum Problem {
     NoScheme,
     Scheme(String),
+    Password,
     User,
     NoUser,
     Host,
@@ -82,7 +83,12 @@ impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Address, AddressError> {
-        let wrong = |problem| AddressError { text: text.to_string(), problem };
+        let shown = without_password(text);
+        let has_password = shown != text;
+        let wrong = |problem| AddressError { text: shown.clone(), problem };
+        if has_password {
+            return Err(wrong(Problem::Password));
+        }
         let (scheme, rest) = text.split_once("://").ok_or_else(|| wrong(Problem::NoScheme))?;
         let rest = rest.strip_suffix('/').unwrap_or(rest);
         if rest.contains(['/', '?', '#', '\\']) {
@@ -119,6 +125,26 @@ impl FromStr for Address {
         }
         Err(wrong(Problem::Scheme(scheme.to_string())))
     }
+}
+
+/// A text that should be an address, for messages: with `…` in the place of a password.
+///
+/// A password is what stands between the first `:` and the last `@` behind the scheme, whatever it has.
+///
+/// ```
+/// use tallymon_remote::without_password;
+///
+/// assert_eq!(without_password("rrp://ann:se/cr@t@web1:445"), "rrp://ann:…@web1:445");
+/// assert_eq!(without_password("ssh://ann@web1"), "ssh://ann@web1");
+/// ```
+pub fn without_password(text: &str) -> String {
+    let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
+    // An '@' in the scheme is none of an address: the sign '://' is in the password.
+    let (scheme, rest) = if scheme.contains('@') { ("", text) } else { (scheme, rest) };
+    let Some((user, place)) = rest.rsplit_once('@') else { return text.to_string() };
+    let Some((user, _)) = user.split_once(':') else { return text.to_string() };
+    let sign = if scheme.is_empty() { "" } else { "://" };
+    format!("{scheme}{sign}{user}:…@{place}")
 }
 
 /// Splits `host`, `host:22`, `[::1]` or `[::1]:22`.
@@ -206,6 +232,13 @@ impl fmt::Display for AddressError {
                     f,
                     "{text:?}: no way to a host is called {scheme:?}: write ssh://HOST, tls://HOST or \
                      rrp://HOST"
+                )
+            }
+            Problem::Password => {
+                write!(
+                    f,
+                    "{text:?}: an address has no password, because others can see it: leave it out. For rrp:// \
+                     write it into the file of credentials, in a line USER@HOST PASSWORD; ssh has keys"
                 )
             }
             Problem::User => write!(f, "{text:?}: the user is wrong: write it as in ssh://USER@HOST"),
@@ -304,6 +337,29 @@ mod tests {
         ] {
             let error = text.parse::<Address>().unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_password_in_an_address_is_refused_and_hidden() {
+        for (text, shown) in [
+            ("rrp://ann:secret@win1", "rrp://ann:…@win1"),
+            ("rrp://CORP;ann:sec@ret@win1:445", "rrp://CORP;ann:…@win1:445"),
+            ("rrp://ann@corp.example:secret@win1", "rrp://ann@corp.example:…@win1"),
+            ("rrp://:secret@win1", "rrp://:…@win1"),
+            ("ssh://ann:se/cret?secret#@web1/x", "ssh://ann:…@web1/x"),
+            ("tls://ann:secret@web1", "tls://ann:…@web1"),
+            ("http://ann:secret@web1", "http://ann:…@web1"),
+            ("ann:secret@web1", "ann:…@web1"),
+            ("ann:secret://secret@web1", "ann:…@web1"),
+            ("rrp://ann:secret://secret@web1", "rrp://ann:…@web1"),
+        ] {
+            let error = text.parse::<Address>().unwrap_err();
+            assert_eq!(error.text, shown);
+            for words in [error.to_string(), format!("{error:?}")] {
+                assert!(words.contains(shown) && !words.contains("ret"), "{text}: {words}");
+            }
+            assert!(error.to_string().contains("the file of credentials"), "{error}");
         }
     }
 }

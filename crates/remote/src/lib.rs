@@ -37,7 +37,7 @@ pub mod ssh;
 #[cfg(feature = "tls")]
 pub mod tls;
 
-pub use address::{Address, AddressError, RrpAddress, SshAddress, TlsAddress};
+pub use address::{Address, AddressError, RrpAddress, SshAddress, TlsAddress, without_password};
 pub use credentials::{Credentials, PasswordLogin};
 pub use serve::serve;
 pub use silence::{rough_time, silence};

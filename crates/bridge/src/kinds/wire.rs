@@ -53,7 +53,8 @@ impl Address {
         }
         let (host, port) = match host.rsplit_once(':').filter(|(_, port)| !port.contains(']')) {
             Some((host, port)) => {
-                let port = port.parse().map_err(|_| format!("{port:?} is not a port"))?;
+                // What is no port may be the begin of a password that has a '/'.
+                let port = port.parse().map_err(|_| "the port is no number from 0 to 65535".to_owned())?;
                 (host, Some(port))
             }
             None => (host, None),

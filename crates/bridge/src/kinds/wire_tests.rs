@@ -19,9 +19,10 @@ fn addresses_are_taken_apart_or_refused_without_their_secrets() {
         ("a:1", "redis://"),
         ("http://a", "redis://"),
         ("redis://", "host"),
-        ("redis://a:99999", "not a port"),
+        ("redis://a:99999", "the port"),
         ("redis://me:secret@a", "in a file"),
         ("redis://:secret@a", "in a file"),
+        ("redis://me:secret/x@a", "the port"),
         ("redis://a/0?password=secret", "'?'"),
     ] {
         let error = Address::of(url, &schemes).unwrap_err();

@@ -24,7 +24,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use tallymon_provider::environment;
-use tallymon_remote::{Address, AddressError};
+use tallymon_remote::{Address, AddressError, without_password};
 
 use crate::private_file;
 
@@ -218,7 +218,7 @@ impl HostTable {
         }
         let is_member = |host: &&KnownHost| host.groups.iter().any(|group| group.eq_ignore_ascii_case(word));
         let members: Vec<KnownHost> = self.hosts.iter().filter(is_member).cloned().collect();
-        if members.is_empty() { Err(HostError::Unknown(word.to_string())) } else { Ok(members) }
+        if members.is_empty() { Err(HostError::Unknown(without_password(word))) } else { Ok(members) }
     }
 }
 
@@ -270,6 +270,8 @@ mod tests {
         assert!(names(&["ssh://a@x", "ssh://b@x"]).unwrap_err().contains("have the same name \"x\""));
         assert!(names(&["nobody"]).unwrap_err().contains("ssh://nobody"));
         assert!(names(&["ftp://x"]).unwrap_err().contains("\"ftp\""));
+        let error = names(&["ann:secret@web1"]).unwrap_err();
+        assert!(error.contains("\"ann:…@web1\"") && !error.contains("secret"), "{error}");
         assert!(names(&["@/no/such/file"]).unwrap_err().contains("/no/such/file"));
     }
 
