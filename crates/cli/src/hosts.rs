@@ -9,7 +9,7 @@ use tallymon::core::counter::Format;
 use tallymon::core::flow::{Absence, Cell, NoValue};
 use tallymon::fleet::HostTicks;
 use tallymon::hosts::{HostTable, KnownHost};
-use tallymon::remote::{USUAL_TIMEOUT, rough_time};
+use tallymon::remote::{USUAL_TIMEOUT, is_paused, rough_time};
 use tallymon::{CounterHandle, HostReadings, Locale, Location, Pause, Query, Reading, open};
 
 use crate::arguments::Common;
@@ -298,6 +298,16 @@ struct SampledHost {
     failure: Option<Failure>,
 }
 
+/// Why a host failed, and when it is tried again.
+pub(crate) fn with_pauses(why: &str) -> String {
+    // The words of a refused login say until when it waits.
+    if is_paused(why) {
+        return why.to_string();
+    }
+    let (first, longest) = (rough_time(Pause::FIRST), rough_time(Pause::LONGEST));
+    format!("{why}; tried again after {first}, later after up to {longest}")
+}
+
 /// What the thread of a host reports for each tick.
 struct Report {
     result: Result<HostReadings, Failure>,
@@ -365,12 +375,7 @@ impl Sampled {
                     // The same failure of every tick is said once.
                     if !std::mem::replace(&mut host.has_failed, true) {
                         host.silent_since = Instant::now();
-                        let pauses = format!(
-                            "tried again after {}, later after up to {}",
-                            rough_time(Pause::FIRST),
-                            rough_time(Pause::LONGEST)
-                        );
-                        failure.message.iter().for_each(|words| say(format_args!("{words}; {pauses}")));
+                        failure.message.iter().for_each(|words| say(with_pauses(words)));
                         host.failure = Some(Failure { message: None, ..failure });
                     }
                 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tallymon::HostReadings;
+use tallymon::RowValues;
 use tallymon::clock::now;
 use tallymon::log::Format;
 use tallymon::log::new_file::NewFile;
@@ -10,10 +11,10 @@ use tallymon::record::create_text;
 use tallymon::record::many_hosts::{HostChange, HostsRecorder};
 use tallymon::record::session::SessionSettings;
 use tallymon::remote::rough_time;
-use tallymon::{Pause, RowValues};
 
 use crate::arguments::{Common, Form, Watch};
 use crate::exit::{Failure, Kind};
+use crate::hosts::with_pauses;
 use crate::output::Rows;
 use crate::paths;
 use crate::recording::{Pace, RawFile, say_records};
@@ -88,12 +89,7 @@ fn say_change(change: &HostChange, named: &mut Vec<String>) {
                 named.remove(at);
                 return;
             }
-            let pauses = format!(
-                "tried again after {}, later after up to {}",
-                rough_time(Pause::FIRST),
-                rough_time(Pause::LONGEST)
-            );
-            say(format_args!("{host}: {why}; {pauses}"));
+            say(format_args!("{host}: {}", with_pauses(why)));
         }
         HostChange::Answers(host, time) => {
             named.retain(|name| name != host);

@@ -2,7 +2,35 @@
 
 use std::fmt;
 
+use tallymon_core::flow::SourceError;
+
 use crate::kerberos::KerberosLogin;
+
+/// What a message says of a login that is not tried again by itself.
+pub(crate) const PAUSED: &str = "; paused after a refused login until ";
+
+/// Whether the message of an error says that the host has refused a login, and that it is not tried again
+/// until something has changed or a long time has passed.
+pub fn is_paused(message: &str) -> bool {
+    message.contains(PAUSED)
+}
+
+/// Finds what logs in at a host, anew for each connection: a user may write another password meanwhile.
+pub trait FindCredentials: Send {
+    /// What logs in now.
+    ///
+    /// # Errors
+    ///
+    /// There is nothing, or it may not be used. The message names the host.
+    fn find(&self) -> Result<Credentials, SourceError>;
+
+    /// A number that is another one when the files have changed that [`find`](Self::find) reads. It is asked
+    /// often, and runs no program.
+    fn stamp(&self) -> u64;
+
+    /// What a user changes so that something else logs in, for messages.
+    fn place(&self) -> String;
+}
 
 /// What proves to a host who logs in.
 #[derive(Debug, Clone)]

@@ -38,7 +38,7 @@ pub mod ssh;
 pub mod tls;
 
 pub use address::{Address, AddressError, RrpAddress, SshAddress, TlsAddress, without_password};
-pub use credentials::{Credentials, PasswordLogin};
+pub use credentials::{Credentials, FindCredentials, PasswordLogin, is_paused};
 pub use serve::serve;
 pub use silence::{rough_time, silence};
 
@@ -50,7 +50,8 @@ use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 pub const USUAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A source for the counters of another machine, which paths may call `name`. The connection is made with the
-/// first request. `credentials` are for addresses that need a password; ssh has its own.
+/// first request. `credentials` are for addresses that need a password, and read with each connection; ssh has
+/// its own.
 ///
 /// # Errors
 ///
@@ -60,7 +61,7 @@ pub fn open(
     name: &str,
     address: &Address,
     timeout: Duration,
-    credentials: Option<Credentials>,
+    credentials: Option<Box<dyn FindCredentials>>,
 ) -> Result<Box<dyn Source>, SourceError> {
     match address {
         Address::Ssh(address) => Ok(Box::new(ssh::source(address.clone(), timeout).named(name))),

@@ -5,12 +5,12 @@ use std::time::Duration;
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 
 use crate::address::{Address, RrpAddress};
-use crate::credentials::Credentials;
+use crate::credentials::FindCredentials;
 
 /// There is no way to such an address.
 pub(crate) fn open(
     address: &RrpAddress,
-    _: Credentials,
+    _: Box<dyn FindCredentials>,
     _: &str,
     _: Duration,
 ) -> Result<Box<dyn Source>, SourceError> {

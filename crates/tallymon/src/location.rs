@@ -46,8 +46,8 @@ pub enum Location {
 /// # Errors
 ///
 /// The file cannot be read or is not a data block; this system has no counters of its own; a host needs a
-/// password or a key and there is none. Another machine is
-/// reached with the first request only, which fails then.
+/// key and there is none. Another machine is reached with the first request only, which fails then, as where
+/// nothing logs in.
 pub fn open(location: &Location) -> Result<Box<dyn Source>, SourceError> {
     match location {
         Location::Local => Ok(Box::new(with_bridges(Host::open()?))),
@@ -57,7 +57,7 @@ pub fn open(location: &Location) -> Result<Box<dyn Source>, SourceError> {
             keys::open(address, name, *timeout)
         }
         Location::Remote { name, address, timeout } => {
-            tallymon_remote::open(name, address, *timeout, passwords::of(address)?)
+            tallymon_remote::open(name, address, *timeout, passwords::of(address))
         }
     }
 }

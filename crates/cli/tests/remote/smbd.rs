@@ -4,11 +4,14 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 pub(crate) use tallymon_testkit::Samba;
 
-use crate::support::{Net, has};
+use crate::support::{Net, good, has};
 
 pub(crate) const PASSWORD: &str = Samba::PASSWORD;
 
@@ -62,15 +65,18 @@ fn the_counters_of_samba_are_read() {
 
 #[test]
 fn attack_a_file_of_passwords_that_others_can_read_is_refused() {
-    let net = Net::new(&[]);
+    let net = Net::new(&[("healthy", &good())]);
     let Some(samba) = Samba::start(&net.folder, "samba", STRICT) else { return };
     let address = format!("rrp://nobody@127.0.0.1:{}", samba.port);
     let list = || net.tally(&["list", "-H", &address, "--timeout", "60s"]);
     let denied = |parts: &[&str]| {
         let ran = list();
         assert_eq!((ran.code, ran.out.as_str()), (Some(5), ""), "{}", ran.err);
-        assert!(!ran.err.contains("secret"), "{}", ran.err);
-        has(&ran.err, parts);
+        let beside = net.beside(&[], &address, 60);
+        for err in [&ran.err, &beside] {
+            assert!(!err.contains("secret"), "{err}");
+            has(err, parts);
+        }
     };
     denied(&["root/credentials has no password", "nobody@127.0.0.1 PASSWORD", "0600"]);
     passwords(&net, "nobody@127.0.0.1 secret\n");
@@ -85,6 +91,79 @@ fn attack_a_file_of_passwords_that_others_can_read_is_refused() {
         "other machines",
         "read the file of passwords, which its user left open",
         "the file is refused; the message names its mode, and never a password",
+    );
+}
+
+/// Passes connections on, and counts the logins that begin in them: the first message of NTLM.
+fn counting(target: u16) -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let logins = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&logins);
+    thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            let mut server = TcpStream::connect(("127.0.0.1", target)).unwrap();
+            let (mut from, mut to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            thread::spawn(move || {
+                let _ = std::io::copy(&mut from, &mut to);
+                let _ = to.shutdown(Shutdown::Both);
+            });
+            let counted = Arc::clone(&counted);
+            thread::spawn(move || {
+                let mut length = [0; 4];
+                while client.read_exact(&mut length).is_ok() {
+                    let mut message = vec![0; usize::try_from(u32::from_be_bytes(length)).unwrap()];
+                    if client.read_exact(&mut message).is_err() {
+                        break;
+                    }
+                    let begins = message.windows(12).any(|part| part == b"NTLMSSP\0\x01\0\0\0");
+                    counted.fetch_add(usize::from(begins), Ordering::SeqCst);
+                    if server.write_all(&[&length[..], &message].concat()).is_err() {
+                        break;
+                    }
+                }
+                let _ = server.shutdown(Shutdown::Both);
+            });
+        }
+    });
+    (port, logins)
+}
+
+/// A directory locks an account after a few wrong passwords: a refused one is not tried again until the file
+/// with it has changed.
+#[test]
+fn attack_a_wrong_password_does_not_lock_the_account() {
+    let net = Net::new(&[]);
+    let encrypted = "server signing = mandatory\nserver smb encrypt = required";
+    let Some(samba) = Samba::start(&net.folder, "samba", encrypted) else { return };
+    let (port, logins) = counting(samba.port);
+    let hosts = format!("far rrp://nobody@127.0.0.1:{port}\ngood rrp://nobody@localhost:{}\n", samba.port);
+    net.file("root/hosts", hosts.as_bytes());
+    let write = |password: &str| {
+        passwords(&net, &format!("nobody@127.0.0.1 {password}\nnobody@localhost {PASSWORD}\n"));
+    };
+    write("secret");
+    let begun = Instant::now();
+    let words = ["watch", r"\Widgets(*)\Widget Count", "--json", "-i", "500ms", "-c", "80"];
+    let words = [&words[..], &["-H", "far", "-H", "good", "--timeout", "60s"]].concat();
+    let (ran, before) = thread::scope(|scope| {
+        let watch = scope.spawn(|| net.tally(&words));
+        // Pauses of 1, 2, 4 and 8 s have passed: each was an attempt once.
+        thread::sleep(Duration::from_secs(17).saturating_sub(begun.elapsed()));
+        let before = logins.load(Ordering::SeqCst);
+        write(PASSWORD);
+        (watch.join().unwrap(), before)
+    });
+    assert_eq!((before, logins.load(Ordering::SeqCst)), (1, 2), "{}", ran.err);
+    let file = net.folder.join("root/credentials").display().to_string();
+    let until = format!("; paused after a refused login until {file} changes, or for 15 min");
+    has(&ran.err, &["STATUS_LOGON_FAILURE", &until, "far answers again"]);
+    assert!(!ran.err.contains("secret") && !ran.err.contains("tried again"), "{}", ran.err);
+    has(&ran.out, &[r"\\\\far\\Widgets(alpha)", r"\\\\good\\Widgets(alpha)"]);
+    tallymon_testkit::attack(
+        "other machines",
+        "lock the account of a user whose password for a host is out of date, by recording that host",
+        "one login; the next one follows when the file of credentials has changed, or after 15 minutes",
     );
 }
 
@@ -160,6 +239,7 @@ fn attack_a_server_that_stops_or_lies_anywhere_costs_itself_only() {
     table(&net, &hosts);
     let mut words = vec!["get", r"\Widgets(*)\Widget Count", "--timeout", "8s", "-H", "good"];
     words.extend(names.iter().flat_map(|(name, _)| ["-H", name.as_str()]));
+    let begun = Instant::now();
     let ran = net.tally(&words);
     assert_eq!(ran.code, Some(3), "{}", ran.err);
     has(&ran.out, &[r"\\good\Widgets(alpha)\Widget Count", r"\\good\Widgets(beta)\Widget Count"]);
@@ -171,6 +251,7 @@ fn attack_a_server_that_stops_or_lies_anywhere_costs_itself_only() {
             assert!(line.contains("no answer within 8s while"), "{name}: {line}");
         }
     }
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     tallymon_testkit::attack(
         "other machines",
         "a Samba or Windows host stops, closes or sends noise after any number of bytes",

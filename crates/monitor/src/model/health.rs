@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tallymon::core::flow::{Absence, NoValue, SourceError};
+use tallymon::remote::is_paused;
 use tallymon::{ClockOffset, Pause};
 
 use crate::model::HostState;
@@ -63,7 +64,8 @@ impl Health {
     /// Its state, if it is asked once an interval.
     pub fn state(&self, interval: Duration) -> HostState {
         if let Some(error) = &self.failure {
-            let retry = self.pause.until().map(|until| until.saturating_duration_since(Instant::now()));
+            let until = self.pause.until().filter(|_| !is_paused(&error.message));
+            let retry = until.map(|until| until.saturating_duration_since(Instant::now()));
             return HostState::Failed { why: error.to_string(), retry };
         }
         let open = self.asked.map(|asked| asked.elapsed());

@@ -6,6 +6,7 @@
 //! | `login` | a login at a server, and the keys of what follows |
 //! | `offer` | the first messages of SMB, which offer encryption |
 //! | `perflib` | the languages of a host, and whether its names have changed |
+//! | `refused` | logins that were refused, which are not tried again at once |
 //! | [`rpc`] | PDUs of DCE/RPC, without a connection |
 //! | [`winreg`] | the calls of the remote registry, without a connection |
 //! | [`seal`] | messages of RPC that are encrypted where SMB does not encrypt |
@@ -17,6 +18,7 @@ mod kerberos;
 mod login;
 mod offer;
 mod perflib;
+mod refused;
 pub mod rpc;
 mod rpc_error;
 pub mod seal;
@@ -42,12 +44,12 @@ use std::time::Duration;
 use tallymon_core::flow::{Source, SourceError};
 
 use crate::address::RrpAddress;
-use crate::credentials::Credentials;
+use crate::credentials::FindCredentials;
 
 /// The counters of a host.
 pub(crate) fn open(
     address: &RrpAddress,
-    credentials: Credentials,
+    credentials: Box<dyn FindCredentials>,
     name: &str,
     timeout: Duration,
 ) -> Result<Box<dyn Source>, SourceError> {

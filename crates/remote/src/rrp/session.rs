@@ -58,6 +58,18 @@ pub(super) struct Pipe {
     seal: Option<Seal>,
 }
 
+/// Why there is no session, and whether the same login would be refused again.
+pub(super) struct NotOpen {
+    pub(super) why: SourceError,
+    pub(super) is_refusal: bool,
+}
+
+impl From<SourceError> for NotOpen {
+    fn from(why: SourceError) -> NotOpen {
+        NotOpen { why, is_refusal: false }
+    }
+}
+
 /// What failed, at which step.
 pub(super) enum Failed {
     Smb(smb2::Error),
@@ -90,7 +102,7 @@ impl Session {
         address: &RrpAddress,
         credentials: &Credentials,
         timeout: Duration,
-    ) -> Result<Session, SourceError> {
+    ) -> Result<Session, NotOpen> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| {
             SourceError::new(SourceErrorKind::Io, format!("no connection can be made: {error}"))
@@ -131,7 +143,7 @@ impl Session {
         let Some(runtime) = runtime else {
             return Err(SourceError::new(SourceErrorKind::Io, "the connection has ended"));
         };
-        within(runtime, time, &Step::new(step), work(pipe))
+        within(runtime, time, &Step::new(step), work(pipe)).map_err(|failed| failed.why)
     }
 }
 
@@ -149,14 +161,17 @@ fn within<T>(
     (left, whole): (Duration, Duration),
     step: &Step,
     work: impl Future<Output = Result<T, Failed>>,
-) -> Result<T, SourceError> {
+) -> Result<T, NotOpen> {
     match runtime.block_on(async { tokio::time::timeout(left, work).await }) {
         Ok(Ok(done)) => Ok(done),
-        Ok(Err(failed)) if !failed.is_timeout() => Err(failed.at(&step.get())),
+        Ok(Err(failed)) if !failed.is_timeout() => {
+            let is_refusal = failed.is_refusal();
+            Err(NotOpen { why: failed.at(&step.get()), is_refusal })
+        }
         // The connection's own timer has the same length, and may be the first.
         Ok(Err(_)) | Err(_) => {
             let words = format!("no answer within {whole:?} while {}; --timeout waits longer", step.get());
-            Err(SourceError::new(SourceErrorKind::Unreachable, words))
+            Err(SourceError::new(SourceErrorKind::Unreachable, words).into())
         }
     }
 }
@@ -379,6 +394,9 @@ impl Pipe {
             let frame = self.connection.execute(Command::Read, &request, Some(self.tree)).await?;
             let status = frame.header.status;
             // An overflow means that the rest of the message comes with the next read.
+            if !status.is_success_or_partial() && answer.received() > 0 {
+                return Err(RpcError::Cut(answer.received()).into());
+            }
             if !status.is_success_or_partial() {
                 return Err(smb2::Error::Protocol { status, command: Command::Read }.into());
             }
@@ -386,7 +404,11 @@ impl Pipe {
             let data = ReadResponse::unpack(&mut cursor)?.data;
             if data.is_empty() {
                 // Else a server without an end would be read for ever.
-                return Err(RpcError::Short("the answer").into());
+                return Err(match answer.received() {
+                    0 => RpcError::Short("the answer"),
+                    bytes => RpcError::Cut(bytes),
+                }
+                .into());
             }
             if let Some(stub) = answer.add_sealed(&data, self.seal.as_mut())? {
                 return Ok(stub);
@@ -398,6 +420,16 @@ impl Pipe {
 impl Failed {
     fn is_timeout(&self) -> bool {
         matches!(self, Failed::Smb(smb2::Error::Timeout))
+    }
+
+    /// Whether the same login would be refused again, and be counted as a wrong password.
+    fn is_refusal(&self) -> bool {
+        match self {
+            // What the crate itself refuses, as a damaged answer, has no status.
+            Failed::Smb(error) => error.status().is_some() && error.kind() == smb2::ErrorKind::AuthRequired,
+            Failed::Kerberos(error) => error.is_refusal,
+            Failed::Rpc(_) | Failed::Status(_) => false,
+        }
     }
 
     /// As an error, with the step at which it happened.

@@ -11,12 +11,13 @@ use tallymon_core::request::Request;
 use tallymon_core::title::{Language, TitleIndex, Titles};
 
 use super::perflib::{self, Perflib};
-use super::session::{Pipe, Session};
+use super::refused;
+use super::session::{NotOpen, Pipe, Session};
 use super::title_cache;
 use super::winreg::Value;
 use crate::address::{Address, RrpAddress};
 use crate::backoff::Backoff;
-use crate::credentials::Credentials;
+use crate::credentials::FindCredentials;
 
 /// What is left of a deadline, and the whole of it.
 type Left<'l> = &'l dyn Fn() -> (Duration, Duration);
@@ -24,10 +25,10 @@ type Left<'l> = &'l dyn Fn() -> (Duration, Duration);
 /// The counters of a Windows or Samba host, read from its performance registry.
 ///
 /// Every request has a deadline. After a failure the connection is given up, and the next request begins a
-/// new one, but not before a pause.
+/// new one, but not before a pause. A refused login is not tried again until what logs in has changed.
 pub struct RrpSource {
     address: RrpAddress,
-    credentials: Credentials,
+    credentials: Box<dyn FindCredentials>,
     name: String,
     timeout: Duration,
     session: Option<Session>,
@@ -40,7 +41,12 @@ pub struct RrpSource {
 
 impl RrpSource {
     /// The counters of a host, which paths may call `name`.
-    pub fn new(address: RrpAddress, credentials: Credentials, name: &str, timeout: Duration) -> RrpSource {
+    pub fn new(
+        address: RrpAddress,
+        credentials: Box<dyn FindCredentials>,
+        name: &str,
+        timeout: Duration,
+    ) -> RrpSource {
         RrpSource {
             address,
             credentials,
@@ -92,7 +98,7 @@ impl RrpSource {
         let left = || (deadline.map_or(whole, |at| at.saturating_duration_since(Instant::now())), whole);
         let opened = match self.session.take() {
             Some(session) => Ok(session),
-            None => Session::open(&self.address, &self.credentials, whole),
+            None => self.log_in(),
         };
         let answered = opened.and_then(|session| {
             let session = self.session.insert(session);
@@ -105,12 +111,29 @@ impl RrpSource {
             }
             Err(error) => {
                 self.session = None;
-                let words = format!("{}: {}", Address::Rrp(self.address.clone()), error.message);
+                let host = format!("{}: ", Address::Rrp(self.address.clone()));
+                let words = match error.message.starts_with(&host) {
+                    true => error.message,
+                    false => format!("{host}{}", error.message).into(),
+                };
                 let error = SourceError::new(error.kind, words);
                 self.backoff.failed(&error);
                 Err(error)
             }
         }
+    }
+
+    /// Begins a session, unless the same login was refused before.
+    fn log_in(&self) -> Result<Session, SourceError> {
+        let host = Address::Rrp(self.address.clone()).to_string();
+        // What changes behind this is met by the next attempt.
+        let stamp = self.credentials.stamp();
+        refused::check(&host, stamp, Instant::now())?;
+        let credentials = self.credentials.find()?;
+        Session::open(&self.address, &credentials, self.timeout).map_err(|NotOpen { why, is_refusal }| {
+            let place = || self.credentials.place();
+            if is_refusal { refused::keep(&host, stamp, &why, &place(), Instant::now()) } else { why }
+        })
     }
 
     fn block(&mut self, name: &str) -> Result<Snapshot, SourceError> {

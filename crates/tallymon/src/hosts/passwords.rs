@@ -17,66 +17,140 @@
 //! A host `*` means all hosts. Lines that begin with `#` are comments. The first line for an address counts;
 //! without one, tickets of the user are taken if there are any.
 
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tallymon_core::flow::{SourceError, SourceErrorKind};
 use tallymon_remote::kerberos::{KerberosLogin, KerberosSecret};
-use tallymon_remote::{Address, Credentials, PasswordLogin, RrpAddress};
+use tallymon_remote::{Address, Credentials, FindCredentials, PasswordLogin, RrpAddress};
 
 use super::kerberos::{self, Tickets};
-use super::{keyring, own_file, password_program};
+use super::{keyring, own_file, password_program, table_paths};
 use crate::private_file;
 
-/// Who logs in at an address; `None` if the address needs nothing of ours.
-///
-/// # Errors
-///
-/// There is nothing that logs in, or others can read or change the file.
-pub(crate) fn of(address: &Address) -> Result<Option<Credentials>, SourceError> {
-    let Address::Rrp(rrp) = address else { return Ok(None) };
-    let denied =
-        |words: String| SourceError::new(SourceErrorKind::AccessDenied, format!("{address}: {words}"));
-    let Some(path) = own_file("credentials") else {
-        return Err(denied("no folder for settings is known: set HOME".to_string()));
-    };
-    let text = match private_file::read_secret(&path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(denied(format!("{}: {error}", path.display()))),
-    };
-    let (user, realm, secret) = match find(&text, rrp) {
-        Some(Found::Password { user, domain, password }) => {
-            let password = password.read().map_err(denied)?;
-            return Ok(Some(Credentials::Password(PasswordLogin { user, domain, password })));
+/// Who logs in at an address; `None` if the address needs nothing of ours. Nothing is read yet.
+pub(crate) fn of(address: &Address) -> Option<Box<dyn FindCredentials>> {
+    match address {
+        Address::Rrp(rrp) => Some(Box::new(OwnCredentials(rrp.clone()))),
+        _ => None,
+    }
+}
+
+/// The credentials of this user for a host.
+struct OwnCredentials(RrpAddress);
+
+impl OwnCredentials {
+    fn denied(&self, words: String) -> SourceError {
+        let address = Address::Rrp(self.0.clone());
+        SourceError::new(SourceErrorKind::AccessDenied, format!("{address}: {words}"))
+    }
+
+    /// The file of credentials, and what its line for the host says.
+    fn line(&self) -> Result<(PathBuf, Option<Found>), String> {
+        let path = own_file("credentials").ok_or("no folder for settings is known: set HOME")?;
+        let text = match private_file::read_secret(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(format!("{}: {error}", path.display())),
+        };
+        let found = find(&text, &self.0);
+        Ok((path, found))
+    }
+
+    fn read(&self) -> Result<Credentials, String> {
+        let (path, found) = self.line()?;
+        let (user, realm, secret) = match found {
+            Some(Found::Password { user, domain, password }) => {
+                let password = password.read()?;
+                return Ok(Credentials::Password(PasswordLogin { user, domain, password }));
+            }
+            Some(Found::Wrong(why)) => return Err(format!("{}: {why}", path.display())),
+            Some(Found::Kerberos { user, realm, secret }) => (user, realm, Some(secret)),
+            None => {
+                let (user, realm) = user_of(&self.0);
+                (user, realm, None)
+            }
+        };
+        let conf = kerberos::conf()?;
+        let secret = match secret {
+            Some(Secret::Password(password)) => KerberosSecret::Password(password.read()?),
+            Some(Secret::Keytab(file)) => kerberos::keys(file.unwrap_or_else(kerberos::keytab)),
+            Some(Secret::Cache(Some(place))) => Tickets::at(&place, &conf)?.secret(),
+            Some(Secret::Cache(None)) => match kerberos::cache(&conf)? {
+                Some(tickets) => tickets.secret(),
+                None => return Err("there are no tickets: get some with kinit".to_string()),
+            },
+            None => match kerberos::cache(&conf) {
+                Ok(Some(tickets)) => tickets.secret(),
+                Ok(None) => return Err(nothing(&path, &self.0, None)),
+                Err(why) => return Err(nothing(&path, &self.0, Some(why))),
+            },
+        };
+        Ok(Credentials::Kerberos(KerberosLogin { user, realm, secret, conf }))
+    }
+
+    /// What proves who logs in, if it is in another place than the file of credentials: its name for messages,
+    /// and a number that changes with it. A program is not run.
+    fn elsewhere(&self) -> Option<(String, u64)> {
+        let secret = match self.line().ok()?.1 {
+            Some(Found::Password { password, .. }) => return password.elsewhere(),
+            Some(Found::Wrong(_)) => return None,
+            Some(Found::Kerberos { secret, .. }) => secret,
+            None => Secret::Cache(None),
+        };
+        let conf = || kerberos::conf().ok();
+        let secret = match secret {
+            Secret::Password(password) => return password.elsewhere(),
+            Secret::Keytab(file) => kerberos::keys(file.unwrap_or_else(kerberos::keytab)),
+            Secret::Cache(Some(place)) => Tickets::at(&place, &conf()?).ok()?.secret(),
+            Secret::Cache(None) => kerberos::cache(&conf()?).ok()??.secret(),
+        };
+        match secret {
+            KerberosSecret::Cache(name, read) | KerberosSecret::Keytab(name, read) => {
+                Some((name, number_of(&read())))
+            }
+            KerberosSecret::Password(_) => None,
         }
-        Some(Found::Wrong(why)) => return Err(denied(format!("{}: {why}", path.display()))),
-        Some(Found::Kerberos { user, realm, secret }) => (user, realm, Some(secret)),
-        None => {
-            let (user, realm) = user_of(rrp);
-            (user, realm, None)
+    }
+}
+
+impl FindCredentials for OwnCredentials {
+    fn find(&self) -> Result<Credentials, SourceError> {
+        self.read().map_err(|words| self.denied(words))
+    }
+
+    /// Of the time and length of the file of credentials and of the tables of hosts, and of what is elsewhere.
+    fn stamp(&self) -> u64 {
+        let mut files = table_paths();
+        files.extend(own_file("credentials"));
+        let state = |path: &PathBuf| {
+            let about = fs::metadata(path).ok()?;
+            Some((about.modified().ok(), about.len()))
+        };
+        let states: Vec<_> = files.iter().map(state).collect();
+        number_of(&(states, self.elsewhere()))
+    }
+
+    fn place(&self) -> String {
+        let file = own_file("credentials").unwrap_or_else(|| PathBuf::from("credentials"));
+        match self.elsewhere() {
+            Some((name, _)) => format!("{} or {name}", file.display()),
+            None => file.display().to_string(),
         }
-    };
-    let conf = kerberos::conf().map_err(denied)?;
-    let secret = match secret {
-        Some(Secret::Password(password)) => KerberosSecret::Password(password.read().map_err(denied)?),
-        Some(Secret::Keytab(file)) => kerberos::keys(file.unwrap_or_else(kerberos::keytab)),
-        Some(Secret::Cache(Some(place))) => Tickets::at(&place, &conf).map_err(denied)?.secret(),
-        Some(Secret::Cache(None)) => match kerberos::cache(&conf).map_err(denied)? {
-            Some(tickets) => tickets.secret(),
-            None => return Err(denied("there are no tickets: get some with kinit".to_string())),
-        },
-        None => match kerberos::cache(&conf) {
-            Ok(Some(tickets)) => tickets.secret(),
-            Ok(None) => return Err(denied(nothing(&path, rrp, None))),
-            Err(why) => return Err(denied(nothing(&path, rrp, Some(why)))),
-        },
-    };
-    Ok(Some(Credentials::Kerberos(KerberosLogin { user, realm, secret, conf })))
+    }
+}
+
+/// A number that another value has with next to no probability.
+fn number_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The message when nothing logs in.
-fn nothing(path: &std::path::Path, rrp: &RrpAddress, tickets: Option<String>) -> String {
+fn nothing(path: &Path, rrp: &RrpAddress, tickets: Option<String>) -> String {
     let user = rrp.user.as_deref().unwrap_or("USER");
     let words = "write a line there, in a file of mode 0600 so that nobody else can read it";
     let tickets = match tickets {
@@ -118,6 +192,18 @@ impl Password {
             Password::InLine(password) => Ok(password),
             Password::Kernel(key) => keyring::password(&key),
             Password::Program(words) => password_program::first_line(&words),
+        }
+    }
+
+    /// Where it is if not in its line, and a number that changes with it. What a program says is unknown until
+    /// it runs.
+    fn elsewhere(self) -> Option<(String, u64)> {
+        match self {
+            Password::Kernel(key) => {
+                let password = number_of(&keyring::password(&key));
+                Some((format!("the key {key} of the kernel"), password))
+            }
+            Password::InLine(_) | Password::Program(_) => None,
         }
     }
 }

@@ -67,7 +67,7 @@ impl<'r> Realms<'r> {
             }
         }
         let words = format!("no server of the realm {realm} answers: {}{advice}", failures.join(", "));
-        Err(KerberosError { kind: SourceErrorKind::Unreachable, words })
+        Err(KerberosError { kind: SourceErrorKind::Unreachable, is_refusal: false, words })
     }
 
     pub(super) async fn servers(&self, realm: &str) -> (Vec<String>, String) {

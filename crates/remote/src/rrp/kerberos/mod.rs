@@ -45,16 +45,23 @@ const KINDS: [EncryptionType; 2] = [EncryptionType::Aes256CtsHmacSha196, Encrypt
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KerberosError {
     pub(super) kind: SourceErrorKind,
+    /// Whether the realm has refused the user, and would do it again.
+    pub(super) is_refusal: bool,
     words: String,
 }
 
 impl KerberosError {
     fn denied(words: String) -> KerberosError {
-        KerberosError { kind: SourceErrorKind::AccessDenied, words }
+        KerberosError { kind: SourceErrorKind::AccessDenied, is_refusal: false, words }
+    }
+
+    /// The realm or what it has encrypted says that this proves nothing.
+    fn refused(words: String) -> KerberosError {
+        KerberosError { is_refusal: true, ..KerberosError::denied(words) }
     }
 
     fn bad(words: impl fmt::Display) -> KerberosError {
-        KerberosError { kind: SourceErrorKind::BadData, words: words.to_string() }
+        KerberosError { kind: SourceErrorKind::BadData, is_refusal: false, words: words.to_string() }
     }
 }
 
@@ -271,7 +278,7 @@ async fn first_ticket(
     let reply = answer.map_err(|why| refused(&why))?.reply;
     let part = opened(&reply, &key, &[3], nonce).map_err(|error| match (error.kind, proof) {
         (SourceErrorKind::AccessDenied, Proof::Password(_)) => {
-            KerberosError::denied(format!("the password of {client} is wrong"))
+            KerberosError::refused(format!("the password of {client} is wrong"))
         }
         _ => error,
     })?;
@@ -411,7 +418,8 @@ fn refusal(why: &kdc::Refused, service: &str, client: &Principal) -> KerberosErr
         code => format!("the realm reports error {code} of Kerberos for {service}"),
     };
     let said = if why.text.is_empty() { String::new() } else { format!(" ({})", why.text) };
-    KerberosError::denied(format!("{words}{said}"))
+    let is_refusal = matches!(why.code, 1 | 6 | 12 | 18 | 23 | 24 | 31 | 32);
+    KerberosError { is_refusal, ..KerberosError::denied(format!("{words}{said}")) }
 }
 
 /// Checks that the key of the ticket for the server is one that can be used.

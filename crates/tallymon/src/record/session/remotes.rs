@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tallymon_core::block::Snapshot;
 use tallymon_core::time::FileTime;
 use tallymon_core::title::Language;
-use tallymon_remote::{USUAL_TIMEOUT, rough_time, silence};
+use tallymon_remote::{USUAL_TIMEOUT, is_paused, rough_time, silence};
 
 use super::settings::{SessionHost, SessionSettings};
 use crate::clock::now;
@@ -200,7 +200,7 @@ impl Remote {
     /// What is wrong with it.
     fn words(&self, now: Instant) -> Option<String> {
         match &self.trouble {
-            Some(why) if self.next.is_some() => {
+            Some(why) if self.next.is_some() && !is_paused(why) => {
                 let last = self.has_samples.then_some(self.heard);
                 Some(format!("{why}; {}", silence(last, self.next, now)))
             }
