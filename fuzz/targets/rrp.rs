@@ -8,6 +8,12 @@ use tallymon_remote::rrp::winreg;
 
 fuzz_target!(|input: (u8, &[u8])| {
     let (cut, bytes) = input;
+    // As a stub of its own: few inputs are a whole answer.
+    if let Ok(Some(name)) = winreg::enumerated(bytes) {
+        assert!(name.encode_utf16().count() <= 256 && !name.contains('\0'));
+    }
+    let _ = winreg::opened(bytes);
+    let _ = winreg::queried(bytes, 1 << 20);
     let whole = Answer::to_request(1).add(bytes);
     let _ = Answer::to_bind(1).add(bytes);
     let _ = Answer::to_request(1).add_sealed(bytes, Seal::by_ntlm(&[1; 16]).as_mut());
@@ -24,5 +30,6 @@ fuzz_target!(|input: (u8, &[u8])| {
     if let Ok(Some(stub)) = whole {
         let _ = winreg::opened(&stub);
         let _ = winreg::queried(&stub, 1 << 20);
+        let _ = winreg::enumerated(&stub);
     }
 });

@@ -14,7 +14,7 @@ pub(crate) const GERMAN: &[&str] = &["009", "CurrentLanguage", "007"];
 
 /// A registry of a host in German with these languages. Names that are not in English are outside of the
 /// performance registry.
-fn in_languages(message: &Message<'_>, languages: &[&str]) -> Vec<u8> {
+pub(crate) fn in_languages(message: &Message<'_>, languages: &[&str]) -> Vec<u8> {
     let text = |pairs: &str| pairs.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
     let number = |number: u32| message.valued(&number.to_le_bytes(), 4, 0);
     let key = message.stub.first().copied().unwrap_or_default();

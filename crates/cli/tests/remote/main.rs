@@ -13,6 +13,7 @@ mod hostile_machine;
 mod install;
 mod kerberos;
 mod languages;
+mod lies;
 mod monitor;
 mod names;
 mod page;

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::time::{Duration, Instant};
 
 use tallymon_testkit::Scratch;
 use tallymon_testkit::terminal::clean;
@@ -74,6 +75,36 @@ impl Net {
         command.env_remove("KRB5CCNAME").env_remove("KRB5_CONFIG");
         command.envs(variables.iter().copied());
         Ran::of(command.output().unwrap())
+    }
+}
+
+impl Net {
+    /// Reads a sick host beside a healthy one, which this net must have as `healthy`. The value of the healthy
+    /// one is there, the code says that not all is, and it takes no longer than the deadline and what a busy
+    /// machine adds. Returns what was said.
+    #[track_caller]
+    pub(crate) fn beside(&self, variables: &[(&str, &str)], sick: &str, seconds: u64) -> String {
+        self.beside_with(variables, &[], sick, seconds)
+    }
+
+    /// The same, with more words in the command.
+    #[track_caller]
+    pub(crate) fn beside_with(
+        &self,
+        variables: &[(&str, &str)],
+        more: &[&str],
+        sick: &str,
+        seconds: u64,
+    ) -> String {
+        let begin = Instant::now();
+        let timeout = format!("{seconds}s");
+        let words = ["get", AVAILABLE, "-H", "ssh://healthy", "-H", sick, "--timeout", &timeout];
+        let ran = self.tally_with(variables, &[&words[..], more].concat());
+        assert_eq!(ran.code, Some(3), "{sick}: {}", ran.err);
+        assert_eq!(ran.out.lines().count(), 1, "{sick}: {}", ran.out);
+        has(&ran.out, &[r"\\healthy\Memory\Available MBytes"]);
+        assert!(begin.elapsed() < Duration::from_secs(seconds + 20), "{sick}: {:?}", begin.elapsed());
+        ran.err
     }
 }
 

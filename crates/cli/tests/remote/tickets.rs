@@ -4,6 +4,7 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -124,7 +125,7 @@ fn tickets_of_a_service_log_in() {
 
 #[test]
 fn passwords_of_the_kernel_and_of_programs_log_in() {
-    let net = Net::new(&[]);
+    let net = Net::new(&[("healthy", &crate::support::good())]);
     let Some(samba) = Samba::start(&net.folder, "samba", smbd::STRICT) else { return };
     let own = std::process::id();
     let host = format!("rrp://nobody@127.0.0.1:{}", samba.port);
@@ -133,8 +134,11 @@ fn passwords_of_the_kernel_and_of_programs_log_in() {
         passwords(&net, &format!("{line}\n"));
         let ran = get();
         assert_eq!((ran.code, ran.out.as_str()), (Some(5), ""), "{line}: {}", ran.err);
-        assert!(!ran.err.contains(smbd::PASSWORD), "{}", ran.err);
-        has(&ran.err, parts);
+        let beside = net.beside(&[], &host, 60);
+        for err in [&ran.err, &beside] {
+            assert!(!err.contains(smbd::PASSWORD), "{err}");
+            has(err, parts);
+        }
     };
     let secret = net.file("secret", format!("{}\nnot this\n", smbd::PASSWORD).as_bytes());
     passwords(&net, &format!("program nobody@* cat {}\n", secret.display()));
@@ -142,19 +146,83 @@ fn passwords_of_the_kernel_and_of_programs_log_in() {
     refused("program nobody@* cat /nowhere/at/all", &["the password program cat failed (exit status 1): "]);
     refused("program nobody@* /nowhere/at/all", &["No such file"]);
     refused("program nobody@*", &["is wrong: write: program"]);
-    let Some(keyctl) = peer("keyctl") else { return };
     let key = format!("tally{own}");
     refused(&format!("keyring nobody@* {key}"), &["no key of the kernel is called", "keyctl padd user"]);
-    let mut add = Command::new(&keyctl);
-    let mut add =
-        add.args(["padd", "user", &key, "@u"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    add.stdin.take().unwrap().write_all(smbd::PASSWORD.as_bytes()).unwrap();
-    let number = String::from_utf8(add.wait_with_output().unwrap().stdout).unwrap();
+    let Some(_key) = KernelKey::add(&key, smbd::PASSWORD) else { return };
     passwords(&net, &format!("keyring nobody@* {key}\n"));
-    let read = get();
-    let gone = Command::new(&keyctl).args(["unlink", number.trim(), "@u"]).stdout(Stdio::null()).status();
-    good(&read, "keyring");
-    assert!(gone.unwrap().success());
+    good(&get(), "keyring");
+}
+
+/// A key of the kernel that ends with its test.
+struct KernelKey(PathBuf, String);
+
+impl KernelKey {
+    /// Puts a password there; `None` without the program of the system for it.
+    fn add(name: &str, password: &str) -> Option<KernelKey> {
+        let keyctl = peer("keyctl")?;
+        let mut add = Command::new(&keyctl);
+        add.args(["padd", "user", name, "@u"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut add = add.spawn().unwrap();
+        add.stdin.take().unwrap().write_all(password.as_bytes()).unwrap();
+        let number = String::from_utf8(add.wait_with_output().unwrap().stdout).unwrap();
+        Some(KernelKey(keyctl, number.trim().to_string()))
+    }
+}
+
+impl Drop for KernelKey {
+    fn drop(&mut self) {
+        let _ = Command::new(&self.0).args(["unlink", &self.1, "@u"]).stdout(Stdio::null()).status();
+    }
+}
+
+/// The password of a login by Kerberos, in a key of the kernel and from a program.
+#[test]
+fn passwords_of_the_kernel_and_of_programs_get_tickets() {
+    let net = Net::new(&[("healthy", &crate::support::good())]);
+    let Some(realm) = Realm::start(&net, None) else { return };
+    // Nothing but Kerberos logs in.
+    let Some(samba) = samba(&net, &realm, "server smb encrypt = required\nntlm auth = disabled") else {
+        return;
+    };
+    let far = format!("rrp://localhost:{}", samba.port);
+    let get = |line: &str| {
+        passwords(&net, &format!("{line}\n"));
+        realm.tally(&net, None, &["get", PATH, "--json", "-H", &far, "--timeout", "60s"])
+    };
+    let conf = realm.file("krb5.conf");
+    let refused = |line: &str, parts: &[&str]| {
+        let ran = get(line);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(5), ""), "{line}: {}", ran.err);
+        let beside = net.beside(&[("KRB5_CONFIG", &conf)], &far, 60);
+        for err in [&ran.err, &beside] {
+            assert!(!err.contains(PASSWORD) && !err.contains("secret"), "{err}");
+            has(err, parts);
+        }
+    };
+    let right = net.file("right", format!("{PASSWORD}\nnot this\n").as_bytes());
+    let wrong = net.file("wrong", b"secret\n");
+    let (right, wrong) = (right.display(), wrong.display());
+    good(&get(&format!("kerberos nobody@{REALM}@* program cat {right}")), "program");
+    let is_wrong = "the password of nobody@TALLY.TEST is wrong";
+    refused(&format!("kerberos nobody@* program cat {wrong}"), &[is_wrong]);
+    refused("kerberos nobody@* program cat /nowhere", &["the password program cat failed (exit status 1): "]);
+    refused("kerberos nobody@* program", &["the line for nobody@* is wrong: write: kerberos"]);
+    let own = std::process::id();
+    let (key, other) = (format!("tally{own}-realm"), format!("tallymon:nobody{own}@*"));
+    refused(
+        &format!("kerberos nobody@* keyring {key}"),
+        &["no key of the kernel is called", "keyctl padd user"],
+    );
+    let Some(_right) = KernelKey::add(&key, PASSWORD) else { return };
+    good(&get(&format!("kerberos nobody@{REALM}@localhost keyring {key}")), "keyring");
+    // Without a name it is that of the line.
+    let Some(_wrong) = KernelKey::add(&other, "secret") else { return };
+    refused(
+        &format!("kerberos nobody{own}@* keyring"),
+        &[&format!("the realm {REALM} has no user nobody{own}@{REALM}")],
+    );
+    let Some(_secret) = KernelKey::add(&format!("{key}-wrong"), "secret") else { return };
+    refused(&format!("kerberos nobody@* keyring {key}-wrong"), &[is_wrong]);
 }
 
 #[test]

@@ -138,6 +138,11 @@ impl Answer {
         Answer { call, is_bind: false, pending: Vec::new(), stub: Vec::new(), has_begun: false }
     }
 
+    /// How many bytes of it are here: of what whole fragments carried, and of a fragment that has begun.
+    pub fn received(&self) -> usize {
+        self.stub.len().saturating_add(self.pending.len())
+    }
+
     /// Adds bytes. Returns the stub once the last fragment is here.
     ///
     /// # Errors

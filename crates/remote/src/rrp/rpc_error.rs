@@ -24,6 +24,8 @@ pub enum RpcError {
     Refused(u32),
     /// The server reports a fault: its status.
     Fault(u32),
+    /// The server ended the answer in the middle: so many bytes of it came.
+    Cut(usize),
     /// The answer is longer than any may be.
     TooLong,
     /// The server does not log in at the level of RPC.
@@ -49,6 +51,9 @@ impl fmt::Display for RpcError {
                 f.write_str("the server denies access to the remote registry (RPC fault 5)")
             }
             RpcError::Fault(status) => write!(f, "the server reports RPC fault 0x{status:08x}"),
+            RpcError::Cut(bytes) => {
+                write!(f, "the answer is cut: the server closed the pipe after {bytes} bytes of it")
+            }
             RpcError::NoLogin => f.write_str("the server takes no login at the level of RPC"),
             RpcError::Seal => {
                 f.write_str("an answer of RPC has no seal, or a wrong one: it was changed on its way")

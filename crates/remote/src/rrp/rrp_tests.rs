@@ -151,6 +151,53 @@ fn lies_are_named() {
     assert!(winreg::opened(&[0; 23]).is_err());
 }
 
+/// The stub of an answer with the name of a key.
+fn name_of_key(name: &[u16], words: [u32; 4], status: u32) -> Vec<u8> {
+    let mut stub = [(name.len() as u16 * 2).to_le_bytes(), 512u16.to_le_bytes()].concat();
+    words.iter().for_each(|word| stub.extend_from_slice(&word.to_le_bytes()));
+    name.iter().for_each(|unit| stub.extend_from_slice(&unit.to_le_bytes()));
+    stub.resize(stub.len().next_multiple_of(4), 0);
+    stub.extend_from_slice(&[0; 8]);
+    stub.extend_from_slice(&status.to_le_bytes());
+    stub
+}
+
+#[test]
+fn names_of_keys() {
+    let units = |text: &str| text.encode_utf16().collect::<Vec<u16>>();
+    let name = units("009\0");
+    let good = name_of_key(&name, [1, 256, 0, 4], 0);
+    assert_eq!(winreg::enumerated(&good), Ok(Some("009".to_string())));
+    // A zero ends a name before its length does, and half a letter is one all the same.
+    let odd = name_of_key(&[0xd800, 0, 0x41, 0], [1, 256, 0, 4], 0);
+    assert_eq!(winreg::enumerated(&odd), Ok(Some("\u{fffd}".to_string())));
+    assert_eq!(winreg::enumerated(&name_of_key(&[], [1, 256, 0, 0], 0)), Ok(Some(String::new())));
+    // Behind the last one, whatever else the answer has.
+    assert_eq!(winreg::enumerated(&name_of_key(&name, [0; 4], 259)), Ok(None));
+    let length = |count| RpcError::Value("the length of the name of a key", count);
+    for (words, error) in [
+        ([0, 256, 0, 4], length(4)),
+        ([1, 256, 1, 4], length(4)),
+        ([1, 3, 0, 4], length(4)),
+        ([1, u32::MAX, 0, u32::MAX], length(u32::MAX)),
+        ([1, 512, 0, 257], length(257)),
+        ([1, 256, 0, 256], RpcError::Short("the name of a key")),
+    ] {
+        assert_eq!(winreg::enumerated(&name_of_key(&name, words, 0)), Err(error), "{words:?}");
+    }
+    for length in 0..good.len() {
+        let _ = winreg::enumerated(&good[..length]);
+    }
+    assert_eq!(winreg::enumerated(&good[..3]), Err(RpcError::Short("the status")));
+    for at in 0..good.len() {
+        for byte in [0, 1, 3, 0x7f, 0xff] {
+            let mut changed = good.clone();
+            changed[at] = byte;
+            let _ = winreg::enumerated(&changed);
+        }
+    }
+}
+
 #[test]
 fn no_byte_of_an_answer_makes_a_panic() {
     let wire = response(3, &value(&[7; 600], 1000, 234), 200).concat();
