@@ -5,7 +5,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::support::{Net, has};
+use tallymon_testkit::terminal::Terminal;
+
+use crate::support::{Net, TALLY, has};
 
 /// Hosts that run what they are told, and some that do not.
 const SSH: &str = r#"#!/bin/sh
@@ -97,6 +99,47 @@ fn attack_hosts_that_a_program_is_copied_to() {
         "a host says anything, nothing or far too much while tally is copied to it, or cuts the copy",
         "a named error within the deadline; what was there stays, and no half copy is left",
     );
+}
+
+/// The question at a real terminal: nothing is copied before the answer, and only `y` copies.
+#[test]
+fn the_user_is_asked_at_a_terminal() {
+    let net = Net::new(&[]);
+    net.program(SSH);
+    let folder = net.folder.join("there");
+    fs::create_dir_all(&folder).unwrap();
+    let Some(terminal) = Terminal::open() else { return };
+    let (bin, to) = (net.folder.join("bin"), folder.display());
+    // The lines of the screen have 80 columns, and these words may be cut anywhere.
+    let is_there = |part: &str| {
+        let part = part.replace(' ', "");
+        move |screen: &str| screen.split_whitespace().collect::<String>().contains(&part)
+    };
+    for (answer, is_copied) in [("n", false), ("", false), ("maybe", false), ("y", true)] {
+        terminal.line("clear");
+        terminal.wait("an empty screen", |screen| !screen.contains("Copy it?"));
+        terminal.line(&format!(
+            "PATH={}:$PATH TALLY_ROOT={} {TALLY} remote install ssh://good --program {TRUE} --to {to}; echo it=$?",
+            bin.display(),
+            net.folder.join("root").display()
+        ));
+        let screen = terminal.wait("the question", |screen| screen.trim_end().ends_with("Copy it? [y/N]"));
+        assert!(is_there("where none is now")(&screen), "{screen}");
+        assert_eq!(names(&folder), [""; 0], "before the answer");
+        terminal.line(answer);
+        match is_copied {
+            true => {
+                terminal.wait("the copy", is_there("it=0"));
+                assert!(is_there("/tally is there: true (GNU coreutils)")(&terminal.screen()));
+                assert_eq!(fs::read(folder.join("tally")).unwrap(), fs::read(TRUE).unwrap());
+            }
+            false => {
+                terminal.wait("the refusal", is_there("it=1"));
+                assert!(is_there("good: nothing was copied")(&terminal.screen()), "{}", terminal.screen());
+                assert_eq!(names(&folder), [""; 0], "{answer}");
+            }
+        }
+    }
 }
 
 #[test]

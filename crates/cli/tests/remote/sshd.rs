@@ -66,7 +66,10 @@ fn values_come_through_a_real_sshd() {
     let folder = net.folder.to_str().unwrap().to_string();
     let bin = Path::new(TALLY).parent().unwrap().to_str().unwrap();
     let (_with, with) = serve(&net, &sshd, &format!("{bin}:/usr/bin:/bin"));
-    let (_without, without) = serve(&net, &sshd, "/usr/bin:/bin");
+    // There is no program in it yet.
+    let there = net.folder.join("there");
+    fs::create_dir_all(&there).unwrap();
+    let (_without, without) = serve(&net, &sshd, &format!("{}:/usr/bin:/bin", there.display()));
     let common =
         format!("UserKnownHostsFile {folder}/known\nStrictHostKeyChecking accept-new\nIdentitiesOnly yes\n");
     let of_host = |name: &str, port: u16, key: &str| {
@@ -76,6 +79,8 @@ fn values_come_through_a_real_sshd() {
         of_host("far", with, "user"),
         of_host("without", without, "user"),
         of_host("locked", with, "stranger"),
+        of_host("shared", with, "user")
+            + &format!("ControlMaster auto\nControlPath {folder}/master\nControlPersist 60\n"),
         "Host closed\nHostName 127.0.0.1\nPort 1\n".to_string(),
     ];
     let file = net.file("ssh.settings", settings.concat().as_bytes());
@@ -101,6 +106,35 @@ fn values_come_through_a_real_sshd() {
             "Connection refused",
         ],
     );
+    // The program that is copied there is the one that answers from then on.
+    let to = there.to_str().unwrap();
+    let copied = net.tally(&["remote", "install", "ssh://without", "--yes", "--to", to, "--timeout", "60s"]);
+    assert_eq!(copied.code, Some(0), "{}", copied.err);
+    has(&copied.out, &[&format!("without: {to}/tally is there: tally ")]);
+    has(&net.tally(&["get", AVAILABLE, "-H", "ssh://without", "--timeout", "60s"]).data(), &[AVAILABLE]);
+    let again = net.tally(&["remote", "install", "ssh://without", "--dry-run", "--to", to]).data();
+    has(&again, &["instead of tally "]);
+    one_connection_for_all(&net, &ssh, &file);
+}
+
+/// With `ControlMaster` the first command stays connected, and the next ones need no login of their own.
+fn one_connection_for_all(net: &Net, ssh: &Path, settings: &Path) {
+    let master = net.folder.join("master");
+    let get = || net.tally(&["get", AVAILABLE, "-H", "ssh://shared", "--timeout", "60s"]).data();
+    let control = |word: &str| {
+        let mut ssh = Command::new(ssh);
+        ssh.arg("-F").arg(settings).args(["-O", word, "shared"]).stdin(Stdio::null());
+        ssh.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success()
+    };
+    has(&get(), &[AVAILABLE]);
+    assert!(master.exists() && control("check"), "no connection stays");
+    // No key logs in any more: only the connection that is there.
+    fs::write(net.folder.join("authorized"), "").unwrap();
+    has(&get(), &[AVAILABLE]);
+    assert!(control("exit"));
+    let ran = net.tally(&["get", AVAILABLE, "-H", "ssh://shared", "--timeout", "60s"]);
+    assert_eq!(ran.code, Some(5), "{}", ran.err);
+    has(&ran.err, &["ssh://shared: ssh: ", "Permission denied"]);
 }
 
 fn at(path: &str) -> Option<std::path::PathBuf> {
