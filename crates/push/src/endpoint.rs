@@ -109,6 +109,11 @@ impl Endpoint {
                 "give user and password as a header, 'Authorization: Basic …', not in the address",
             ));
         }
+        // The parser takes what is no number, such as a password with a '/', for a port that is missing.
+        let port = authority.as_str().rsplit_once(':').map_or("", |(_, port)| port);
+        if !port.is_empty() && !port.ends_with(']') && authority.port_u16().is_none() {
+            return Err(bad("the port is no number from 0 to 65535"));
+        }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         if host.is_empty() {
             return Err(bad("the host is missing"));
@@ -279,8 +284,9 @@ mod tests {
             ("", "no address"),
             ("http:///x", "no address"),
             ("http://user:secret@a/", "Authorization"),
-            ("http://user:secret/x@a/", "no address"),
-            ("http://user:secret?x@a/", "no address"),
+            ("http://user:secret/x@a/", "the port"),
+            ("http://user:secret?x@a/", "the port"),
+            ("http://[::1]:99999/", "the port"),
             ("user:secret@a", "http://"),
             ("ftp://a?key=secret", "http://"),
         ] {
