@@ -9,6 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value as Json;
+use tallymon::core::block::Snapshot;
+use tallymon::core::title::TitleIndex;
 use tallymon_testkit::skip;
 
 use crate::smbd::{PASSWORD, STRICT, Samba, passwords};
@@ -38,8 +40,8 @@ fn export(folder: &Path, objects: &[&str], options: &[&str]) -> Export {
 
 pub(crate) fn until_written(folder: &Path) {
     let begin = Instant::now();
-    while !folder.join("names.tdb").exists() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "no names.tdb");
+    while !folder.join("names.tdb").exists() || !folder.join("data.tdb").exists() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "no names.tdb or no data.tdb");
         thread::sleep(Duration::from_millis(20));
     }
 }
@@ -137,22 +139,94 @@ fn samba_serves_this_machine() {
             _ => assert!(there >= 0.0),
         }
     }
-    // Another client reads the same block.
-    let script = format!(
-        "from impacket.dcerpc.v5 import transport, rrp\n\
-         t = transport.DCERPCTransportFactory(r'ncacn_np:127.0.0.1[\\pipe\\winreg]')\n\
-         t.set_dport({})\nt.set_credentials('nobody', {PASSWORD:?})\nd = t.get_dce_rpc()\nd.connect()\n\
-         d.bind(rrp.MSRPC_UUID_RRP)\nh = rrp.hOpenPerformanceData(d)['phKey']\n\
-         k, v = rrp.hBaseRegQueryValue(d, h, 'Global\\x00', dataLen=65536)\n\
-         assert v[:8] == b'P\\0E\\0R\\0F\\0', v[:16]\nprint(int.from_bytes(v[28:32], 'little'))\n",
-        samba.port
-    );
-    let peer = Command::new("python3").args(["-c", &script]).output().unwrap();
-    let (out, err) = (String::from_utf8_lossy(&peer.stdout), String::from_utf8_lossy(&peer.stderr));
-    if err.contains("No module named 'impacket'") {
+}
+
+/// A client of Samba that we did not write: it prints the block of a host in hexadecimal. `level` is the level of
+/// protection of calls; 6 seals them.
+const IMPACKET: &str = r"
+import sys
+from impacket.dcerpc.v5 import transport, rrp
+port, password, level = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+t = transport.DCERPCTransportFactory(r'ncacn_np:127.0.0.1[\pipe\winreg]')
+t.set_dport(port)
+t.set_credentials('nobody', password)
+d = t.get_dce_rpc()
+if level:
+    d.set_auth_level(level)
+d.connect()
+d.bind(rrp.MSRPC_UUID_RRP)
+h = rrp.hOpenPerformanceData(d)['phKey']
+k, v = rrp.hBaseRegQueryValue(d, h, 'Global\x00', dataLen=65536)
+print(v.hex())
+";
+
+/// What impacket reads, and what we read, are the same values, however the messages are protected.
+#[test]
+fn impacket_reads_the_same_values() {
+    let peer = Command::new("python3").args(["-c", "import impacket"]).output().unwrap();
+    if !peer.status.success() {
         return skip("impacket is not installed (pip install impacket)");
     }
-    assert_eq!(out, "3\n", "{err}");
+    let net = Net::new(&[]);
+    passwords(&net, &format!("nobody@* {PASSWORD}\n"));
+    let clear = "server signing = mandatory\nserver smb encrypt = off";
+    for (row, (settings, level)) in [
+        (STRICT, "0"),
+        ("server smb encrypt = required", "0"),
+        (clear, "0"),
+        // Calls that are signed, and sealed.
+        (clear, "5"),
+        (clear, "6"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let Some(samba) = Samba::start(&net.folder, &format!("samba{row}"), settings) else { return };
+        // Its values stay as they are from here on: the export has ended.
+        drop(export(&empty(&samba), &["Memory", "Processor", "System", "Network Interface"], &[]));
+        let port = samba.port.to_string();
+        let read = Command::new("python3").args(["-c", IMPACKET, &port, PASSWORD, level]).output().unwrap();
+        let (hex, err) = (String::from_utf8(read.stdout).unwrap(), String::from_utf8_lossy(&read.stderr));
+        let hex = hex.trim().as_bytes();
+        let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or_else(|| panic!("{settings}: {err}"));
+        let bytes: Vec<u8> =
+            hex.chunks(2).map(|pair| u8::try_from(digit(pair[0]) * 16 + digit(pair[1])).unwrap()).collect();
+        assert!(bytes.len() > 1_000, "{settings} {level}: {err}");
+        let theirs = net.file("theirs.bin", &bytes);
+        let ours = net.folder.join("ours.bin");
+        let host = format!("rrp://127.0.0.1:{port}");
+        let save = ["dump", "Global", "--timeout", "60s", "--force", "--raw"];
+        net.tally(&[&save[..], &[ours.to_str().unwrap(), "-H", &host]].concat());
+        let fields = |file: &Path| -> Vec<String> {
+            let dump = net.tally(&["dump", file.to_str().unwrap()]).data();
+            // The clocks are those of the reading.
+            let is_clock = |line: &str| {
+                ["PerfTime ", "PerfTime100nSec ", "SystemTime "].iter().any(|it| line.contains(it))
+            };
+            dump.lines().filter(|line| !is_clock(line)).map(str::to_string).collect()
+        };
+        let (theirs, ours) = (fields(&theirs), fields(&ours));
+        assert!(theirs.len() > 200, "{}", theirs.len());
+        assert_eq!(theirs, ours, "{settings} {level}");
+        // And these values are those that a user sees, each found by its numbers.
+        let wanted = [r"\Memory\*", r"\Processor(*)\*", r"\System\*", r"\Network Interface(*)\*"];
+        let seen = values(&net, &[&wanted[..], &["-H", &host]].concat());
+        assert!(seen.len() > 50, "{seen:?}");
+        let block = Snapshot::new(bytes).unwrap();
+        for value in &seen {
+            assert_eq!(raw(&block, value).as_deref(), value["first"].as_str(), "{settings} {level}: {value}");
+        }
+    }
+}
+
+/// The raw value of a block that a value was computed from.
+fn raw(block: &Snapshot, value: &Json) -> Option<String> {
+    let index = |name: &str| Some(TitleIndex(u32::try_from(value[name].as_u64()?).ok()?));
+    let object = block.object(index("object")?)?;
+    let position = object.position(index("counter")?)?;
+    let is_it = |name: &str| value["instance"].as_str().is_none_or(|wanted| wanted == name);
+    let instance = object.instances().find(|instance| is_it(&instance.name().to_string()))?;
+    Some(instance.sample(position).ok()?.first.to_string())
 }
 
 #[test]

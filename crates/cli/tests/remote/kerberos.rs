@@ -293,6 +293,41 @@ fn what_goes_wrong_with_kerberos_is_named() {
     has(&ran.err, &["asking for a ticket: the clocks of this machine and of the realm are too far apart"]);
 }
 
+/// A wrong password for Kerberos is tried once; another one in the file is tried at once.
+#[test]
+fn a_wrong_password_for_kerberos_is_tried_once() {
+    let net = Net::new(&[("healthy", &healthy())]);
+    let Some(realm) = Realm::start(&net, None) else { return };
+    let Some(samba) = samba(&net, &realm, "") else { return };
+    let mut admin = command(&program("kadmin.local").unwrap(), &realm.folder);
+    admin.args(["-r", REALM, "-q", "modprinc +requires_preauth nobody"]);
+    assert!(admin.status().unwrap().success());
+    passwords(&net, "kerberos nobody@* password wrong\n");
+    let failures = || fs::read_to_string(realm.file("log")).unwrap().matches("PREAUTH_FAILED").count();
+    let far = format!("rrp://localhost:{}", samba.port);
+    let words = ["watch", r"\System\Processes", PATH, "-i", "500ms", "-c", "60", "--timeout", "60s"];
+    let words = [&words[..], &["-H", "ssh://healthy", "-H", &far]].concat();
+    let ran = thread::scope(|scope| {
+        let watch = scope.spawn(|| realm.tally(&net, None, &words));
+        let begin = Instant::now();
+        while failures() == 0 {
+            assert!(begin.elapsed() < Duration::from_secs(60), "no login");
+            thread::sleep(Duration::from_millis(50));
+        }
+        // Pauses of 1, 2 and 4 s.
+        thread::sleep(Duration::from_secs(8));
+        assert_eq!(failures(), 1);
+        passwords(&net, &format!("kerberos nobody@* password {PASSWORD}\n"));
+        watch.join().unwrap()
+    });
+    assert_eq!(failures(), 1, "{}", ran.err);
+    has(
+        &ran.err,
+        &["nobody@TALLY.TEST is wrong", "; paused after a refused login until ", "localhost answers again"],
+    );
+    has(&ran.out, &[r"\\localhost\Widgets(alpha)\Widget Count"]);
+}
+
 /// Starts a KDC that answers with these bytes, and then closes or says nothing.
 fn liar(answer: Vec<u8>, hangs: bool) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -61,7 +61,7 @@ fn publish(folder: &Path, begin: Instant, ends: &AtomicBool, ready: &Sender<()>)
     let publisher = Publisher::start_in(folder, "types", &[set]).unwrap();
     let one =
         publisher.instance("Every Type", &NewInstance { name: "one", ..NewInstance::default() }).unwrap();
-    let mut text = one.text("PERF_COUNTER_TEXT").unwrap();
+    let text = one.text("PERF_COUNTER_TEXT").unwrap();
     text.set(WORDS);
     let (mut alone, mut based) = (Vec::new(), Vec::new());
     for (number, info) in (3_000_000_000..).zip(&types) {

@@ -76,3 +76,23 @@ impl Health {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tallymon::core::flow::SourceErrorKind;
+
+    use super::*;
+
+    #[test]
+    fn a_refused_login_is_not_tried_again_by_itself() {
+        for (words, is_retried) in [
+            ("logging in: refused; paused after a refused login until /c changes, or for 15 min", false),
+            ("no answer within 3s", true),
+        ] {
+            let mut health = Health::of_asked();
+            health.failed(SourceError::new(SourceErrorKind::AccessDenied, words));
+            let HostState::Failed { why, retry } = health.state(Duration::from_secs(1)) else { panic!() };
+            assert_eq!((why.as_str(), retry.is_some()), (words, is_retried));
+        }
+    }
+}

@@ -70,3 +70,17 @@ fn a_host_that_was_late_once_is_not_late_for_ever() {
     remotes.gather(Duration::from_secs(60));
     assert_eq!((times(&mut remotes), asked(&ticked), remotes.troubles()), (vec![4], 0, Vec::new()));
 }
+
+#[test]
+fn a_refused_login_says_until_when_it_waits_and_others_when_they_are_tried_again() {
+    const REFUSED: &str = "refused; paused after a refused login until /c changes, or for 15 min";
+    for (why, behind) in [(REFUSED, ""), ("gone", "; no values yet, tried again now")] {
+        let (mut remotes, _ticked, reports) = one();
+        remotes.tick();
+        let report =
+            Report { taken: None, choice: None, trouble: Some(why.to_owned()), next: Some(Instant::now()) };
+        reports.send((0, report)).unwrap();
+        remotes.gather(Duration::from_secs(60));
+        assert_eq!(remotes.troubles(), [format!("far: {why}{behind}")]);
+    }
+}
