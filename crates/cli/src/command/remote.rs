@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use tallymon::hosts::keys::{self, CODE_TIME, KeyFolder, Peer};
 use tallymon::remote::tls::pair::PairingCode;
-use tallymon::remote::{Address, TlsAddress, USUAL_TIMEOUT};
+use tallymon::remote::{Address, TlsAddress, USUAL_TIMEOUT, without_password};
 
 use crate::arguments::Common;
 use crate::border;
@@ -180,6 +180,7 @@ const fn kind(peer: &Peer) -> &'static str {
 fn revoke(name: &str) -> Result<(), Failure> {
     let gone = KeyFolder::of_environment().revoke(name)?;
     if gone.is_empty() {
+        let name = without_password(name);
         let words = format_args!("no known machine is called {name:?}; 'tally remote list' lists them");
         return Err(Failure::new(Kind::NotFound, words));
     }

@@ -234,9 +234,7 @@ fn instances_that_come_and_go_leave_no_hole() {
     let net = Net::new(&[]);
     let Some(samba) = Samba::start(&net.folder, "samba", STRICT) else { return };
     passwords(&net, &format!("nobody@* {PASSWORD}\n"));
-    let folder = format!("{}/state/perfmon", samba.folder);
-    fs::remove_file(format!("{folder}/names.tdb")).unwrap();
-    let _export = export(Path::new(&folder), &["Process"], &[]);
+    let _export = export(&empty(&samba), &["Process"], &[]);
     let host = format!("rrp://127.0.0.1:{}", samba.port);
     for _ in 0..8 {
         // Processes of other tests begin and end all the time, and these do.

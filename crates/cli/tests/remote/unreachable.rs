@@ -92,3 +92,36 @@ fn hosts_that_are_not_there_are_named() {
         assert_eq!(alone.code, Some(code), "{address}: {}", alone.err);
     }
 }
+
+/// Whatever a user writes a password into, no message has it, and each says where it belongs.
+#[test]
+fn a_password_in_an_address_is_in_no_message() {
+    let net = Net::new(&[]);
+    let memory = AVAILABLE;
+    let file = net.file("farm", b"win1 rrp://ann:sec/ret@win1\n");
+    let farm = format!("@{}", file.display());
+    for (words, part) in [
+        (
+            &["get", memory, "-H", "rrp://ann:sec/ret@win1"][..],
+            "\"rrp://ann:…@win1\": an address has no password",
+        ),
+        (
+            &["get", memory, "-H", "ssh://ann:sec@ret@win1"],
+            "\"ssh://ann:…@win1\": an address has no password",
+        ),
+        (&["get", memory, "-H", "ann:sec?ret@win1"], "\"ann:…@win1\""),
+        (&["get", memory, "-H", &farm], "farm, line 1: \"rrp://ann:…@win1\": an address has no password"),
+        (&["watch", memory, "-c", "1", "-H", "tls://ann:sec/ret@win1"], "\"tls://ann:…@win1\": an address"),
+        (&["serve", "-H", "ssh://ann:sec/ret@win1"], "\"ssh://ann:…@win1\": an address"),
+        (&["log", "start", "x", "-c", memory, "-H", "rrp://ann:sec/ret@win1"], "\"rrp://ann:…@win1\": an"),
+        (&["remote", "pair", "tls://ann:sec/ret@win1"], "\"tls://ann:…@win1\": an address"),
+        (&["remote", "install", "ann:sec/ret@win1", "--yes"], "\"ssh://ann:…@win1\": an address"),
+        (&["remote", "revoke", "tls://ann:sec/ret@win1"], "\"tls://ann:…@win1\""),
+        (&["push", "--otlp", "http://ann:sec/ret@win1", memory], "http://win1: the port is no number"),
+    ] {
+        let ran = net.tally(words);
+        assert!(!matches!(ran.code, None | Some(0)) && ran.out.is_empty(), "{words:?}: {}", ran.err);
+        has(&ran.err, &[part]);
+        assert!(!ran.err.contains("sec"), "{words:?}: {}", ran.err);
+    }
+}

@@ -28,7 +28,8 @@ pub(crate) fn is_in_memory(file: &File) -> io::Result<bool> {
     if unsafe { libc::fstatfs(file.as_raw_fd(), &raw mut system) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(system.f_type == libc::TMPFS_MAGIC)
+    // Each C library has another type for it.
+    Ok(i128::from(system.f_type) == i128::from(libc::TMPFS_MAGIC))
 }
 
 /// Allocates a part of a file on the disk.

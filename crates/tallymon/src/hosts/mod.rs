@@ -153,6 +153,7 @@ impl HostTable {
                 None => unnamed(parse(first)?),
                 Some(address) => {
                     if !is_host_name(first) {
+                        let first = without_password(first);
                         return Err(wrong(format!("{first:?} cannot be the name of a host in a path")));
                     }
                     let groups = words.map(str::to_string).collect();
@@ -302,6 +303,8 @@ mod tests {
             ("web1", "line 1: \"web1\" is not an address"),
             ("a ssh://x\nA ssh://y", "line 2: A is listed already, as ssh://x"),
             ("a\\b ssh://x", "cannot be the name"),
+            ("ann:secret@a ssh://x", "\"ann:…@a\" cannot be the name"),
+            ("a rrp://ann:secret@x", "\"rrp://ann:…@x\": an address has no password"),
         ] {
             let error = HostTable::parse(text, Path::new("hosts")).unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
