@@ -237,8 +237,8 @@ impl fmt::Display for AddressError {
             Problem::Password => {
                 write!(
                     f,
-                    "{text:?}: an address has no password, because others can see it: leave it out. For rrp:// \
-                     write it into the file of credentials, in a line USER@HOST PASSWORD; ssh has keys"
+                    "{text:?}: an address has no password, because others can see it: leave it out. For \
+                     rrp:// write it into the file of credentials, in a line USER@HOST PASSWORD; ssh has keys"
                 )
             }
             Problem::User => write!(f, "{text:?}: the user is wrong: write it as in ssh://USER@HOST"),

@@ -50,8 +50,8 @@ use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 pub const USUAL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A source for the counters of another machine, which paths may call `name`. The connection is made with the
-/// first request. `credentials` are for addresses that need a password, and read with each connection; ssh has
-/// its own.
+/// first request. `credentials` are for addresses that need a password, and read with each connection; ssh
+/// has its own.
 ///
 /// # Errors
 ///

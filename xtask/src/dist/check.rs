@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{About, nuget, output, projects, write};
+use super::{About, nuget, output, projects, static_program, write};
 use crate::{root, target_folder};
 
 /// What every package must do once it is installed; `$P` is its prefix.
@@ -34,6 +34,18 @@ done
 # The profiler and the host are found from the command. A program without .NET leaves no profile.
 tally prof run -- true 2>&1 | grep 'left no profile'
 ls $P/include/tallymon/pdh.h $P/include/tallymon/tallymon/text.h > /dev/null
+"#;
+
+/// What the static program must do, where it is called `tally`.
+const USE_STATIC: &str = r#"
+set -eu
+export PATH=$P/bin:/usr/bin:/bin
+tally --version
+tally get '\Memory\Available MBytes' --plain | grep -E '^[0-9]+$'
+tally watch '\Memory\*' -c 3 -i 50ms -o /tmp/a.blg
+tally info /tmp/a.blg | grep 'records  3'
+# Nothing is asked: it greets, and ends.
+tally serve --stdio < /dev/null | head -c 8 | grep TALLYMON
 "#;
 
 /// What the oldest Python does with the wheel.
@@ -80,6 +92,9 @@ pub(super) fn all(about: &About, packages: &[PathBuf], is_short: bool) -> Result
                 }
                 continue;
             }
+            _ if name.starts_with(static_program::NAME) => {
+                (format!("cp tmp/{name} usr/local/bin/tally"), "/usr/local", "rm usr/local/bin/tally")
+            }
             "nupkg" => {
                 in_a_program(about, package)?;
                 continue;
@@ -91,7 +106,8 @@ pub(super) fn all(about: &About, packages: &[PathBuf], is_short: bool) -> Result
             ),
         };
         let gone = "test ! -e usr/bin/tally && test ! -e usr/include/tallymon && test ! -e usr/lib/tallymon";
-        inside(&prepare, package, &install, prefix, USE, &format!("{remove}\n{gone}"))?;
+        let usage = if name.starts_with(static_program::NAME) { USE_STATIC } else { USE };
+        inside(&prepare, package, &install, prefix, usage, &format!("{remove}\n{gone}"))?;
         eprintln!("{name} ({}): installed, used and removed {place}", about.version);
     }
     Ok(())

@@ -4,7 +4,7 @@
 //! Programs are linked against glibc 2.31 (Debian 11, Ubuntu 20.04, RHEL 9) by zig's linker, which has the
 //! symbol tables of every glibc. They cannot be static: `tally-host` loads provider libraries, the .NET
 //! runtime loads the profiler, and C programs load `libtallymon.so`; all of these need the C library of the
-//! machine.
+//! machine. For a host without that library there is one more file, see `static_program`.
 //!
 //! The packages depend only on the sources, the compiler and zig: every time is the time of the last commit,
 //! paths of this machine are mapped away, and lists are sorted. `--twice` builds everything in two folders
@@ -22,6 +22,7 @@ mod files;
 mod nuget;
 mod projects;
 mod rpm;
+mod static_program;
 mod wheel;
 mod windows;
 mod zip;
@@ -174,13 +175,16 @@ fn make(about: &About, order: &Order, build: &Path, folder: &Path) -> Result<Vec
     }
     let tree = Tree::stage(about, &built, &folder.join("tree"))?;
     let compiled = if order.is_short { target_folder() } else { build.join("python") };
-    let packages = vec![
+    let mut packages = vec![
         tree.tar(about, folder)?,
         deb::write(about, &tree, folder)?,
         rpm::write(about, &tree, folder)?,
         wheel::write(about, &order.profile, library, &compiled, folder)?,
         nuget::write(about, &tree, folder)?,
     ];
+    if !order.is_short && order.built.is_none() {
+        packages.push(static_program::write(about, &order.profile, &build.join("static"), folder)?);
+    }
     let mut sums = Command::new("sha256sum");
     sums.current_dir(folder).args(packages.iter().filter_map(|package| package.file_name()));
     let sums = output(&mut sums)?;

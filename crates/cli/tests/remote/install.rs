@@ -119,7 +119,8 @@ fn the_user_is_asked_at_a_terminal() {
         terminal.line("clear");
         terminal.wait("an empty screen", |screen| !screen.contains("Copy it?"));
         terminal.line(&format!(
-            "PATH={}:$PATH TALLY_ROOT={} {TALLY} remote install ssh://good --program {TRUE} --to {to}; echo it=$?",
+            "PATH={}:$PATH TALLY_ROOT={} {TALLY} remote install ssh://good --program {TRUE} --to {to}; \
+             echo it=$?",
             bin.display(),
             net.folder.join("root").display()
         ));

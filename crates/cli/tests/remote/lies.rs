@@ -194,8 +194,8 @@ fn attack_a_registry_that_stops_or_lies_is_named() {
     }
     tallymon_testkit::attack(
         "other machines",
-        "a remote registry is missing, hangs or closes at each step, refuses, cuts answers, or lies about calls \
-         and lengths",
+        "a remote registry is missing, hangs or closes at each step, refuses, cuts answers, or lies about \
+         calls and lengths",
         "a named error within the deadline; the healthy host beside it is read",
     );
 }

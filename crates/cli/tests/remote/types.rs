@@ -36,8 +36,8 @@ impl Drop for Steps {
 /// The text of the counter that has one.
 const WORDS: &str = "Größe 7";
 
-/// Starts a program with a set of every type that a program can publish. Types whose value needs two samples go
-/// up with the time since `begin`, all at the same pace; the others stay as they are.
+/// Starts a program with a set of every type that a program can publish. Types whose value needs two samples
+/// go up with the time since `begin`, all at the same pace; the others stay as they are.
 fn every_type(root: &Path, begin: Instant) -> Steps {
     let folder = root.join("pub");
     fs::create_dir_all(&folder).unwrap();
@@ -109,8 +109,8 @@ fn export(root: &Path, folder: &Path) -> Export {
 }
 
 /// How a value is compared. Of a type that needs one sample it is the number that was published, and what is
-/// computed from it; of others it is a rate that is the same at any time, as exactly as a busy machine reads it.
-/// A time since a moment goes on.
+/// computed from it; of others it is a rate that is the same at any time, as exactly as a busy machine reads
+/// it. A time since a moment goes on.
 fn is_same(path: &str, here: &Json, there: &Json) -> bool {
     if path.contains("ELAPSED") {
         return here["value"].is_number() == there["value"].is_number();

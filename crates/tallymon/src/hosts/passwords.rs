@@ -91,8 +91,8 @@ impl OwnCredentials {
         Ok(Credentials::Kerberos(KerberosLogin { user, realm, secret, conf }))
     }
 
-    /// What proves who logs in, if it is in another place than the file of credentials: its name for messages,
-    /// and a number that changes with it. A program is not run.
+    /// What proves who logs in, if it is in another place than the file of credentials: its name for
+    /// messages, and a number that changes with it. A program is not run.
     fn elsewhere(&self) -> Option<(String, u64)> {
         let secret = match self.line().ok()?.1 {
             Some(Found::Password { password, .. }) => return password.elsewhere(),
@@ -121,7 +121,8 @@ impl FindCredentials for OwnCredentials {
         self.read().map_err(|words| self.denied(words))
     }
 
-    /// Of the time and length of the file of credentials and of the tables of hosts, and of what is elsewhere.
+    /// Of the time and length of the file of credentials and of the tables of hosts, and of what is
+    /// elsewhere.
     fn stamp(&self) -> u64 {
         let mut files = table_paths();
         files.extend(own_file("credentials"));
@@ -195,8 +196,8 @@ impl Password {
         }
     }
 
-    /// Where it is if not in its line, and a number that changes with it. What a program says is unknown until
-    /// it runs.
+    /// Where it is if not in its line, and a number that changes with it. What a program says is unknown
+    /// until it runs.
     fn elsewhere(self) -> Option<(String, u64)> {
         match self {
             Password::Kernel(key) => {
