@@ -305,7 +305,8 @@ pub(crate) fn with_pauses(why: &str) -> String {
         return why.to_string();
     }
     let (first, longest) = (rough_time(Pause::FIRST), rough_time(Pause::LONGEST));
-    format!("{why}; tried again after {first}, later after up to {longest}")
+    let pauses = format!("tried again after {first}, later after up to {longest}");
+    format!("{why}; {pauses}")
 }
 
 /// What the thread of a host reports for each tick.

@@ -6,8 +6,8 @@ use tallymon_core::flow::SourceError;
 
 use crate::kerberos::KerberosLogin;
 
-/// What a message says of a login that is not tried again by itself.
-pub(crate) const PAUSED: &str = "; paused after a refused login until ";
+/// What the message of a login says that is not tried again by itself (`rrp/refused.rs`).
+const PAUSED: &str = "; paused after a refused login until ";
 
 /// Whether the message of an error says that the host has refused a login, and that it is not tried again
 /// until something has changed or a long time has passed.

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use tallymon_core::flow::SourceError;
 
-use crate::credentials::PAUSED;
 use crate::silence::rough_time;
 
 /// How long a refused login waits if nothing changes: an account may have been unlocked by then.
@@ -46,8 +45,8 @@ pub(super) fn check(host: &str, stamp: u64, now: Instant) -> Result<(), SourceEr
 /// Keeps a refused login, and returns the error that says until when. `place` is what has to change.
 pub(super) fn keep(host: &str, stamp: u64, why: &SourceError, place: &str, now: Instant) -> SourceError {
     let time = rough_time(LONGEST);
-    let words = format!("{}{PAUSED}{place} changes, or for {time}", why.message);
-    let why = SourceError::new(why.kind, words);
+    let until = format!("paused after a refused login until {place} changes, or for {time}");
+    let why = SourceError::new(why.kind, format!("{}; {until}", why.message));
     let mut refused = REFUSED.lock().unwrap_or_else(PoisonError::into_inner);
     refused.insert(host.to_string(), Refusal { at: now, stamp, why: why.clone() });
     why
