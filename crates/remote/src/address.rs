@@ -139,8 +139,9 @@ impl FromStr for Address {
 /// ```
 pub fn without_password(text: &str) -> String {
     let (scheme, rest) = text.split_once("://").map_or(("", text), |(scheme, rest)| (scheme, rest));
-    // An '@' in the scheme is none of an address: the sign '://' is in the password.
-    let (scheme, rest) = if scheme.contains('@') { ("", text) } else { (scheme, rest) };
+    // Behind other signs '://' is a part of the password.
+    let is_scheme = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let (scheme, rest) = if is_scheme { (scheme, rest) } else { ("", text) };
     let Some((user, place)) = rest.rsplit_once('@') else { return text.to_string() };
     let Some((user, _)) = user.split_once(':') else { return text.to_string() };
     let sign = if scheme.is_empty() { "" } else { "://" };
