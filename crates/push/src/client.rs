@@ -4,14 +4,15 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
+use tallymon_remote::asynchronous;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, RETRY_AFTER, USER_AGENT};
 use hyper::{Method, Request, StatusCode};
-use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use tallymon_remote::asynchronous::HttpStream;
+use tallymon_remote::asynchronous::net::TcpStream;
+use tallymon_remote::asynchronous::stream::{AsyncRead, AsyncWrite};
 
 use crate::endpoint::Endpoint;
 
@@ -101,13 +102,13 @@ pub(crate) async fn converse(
 ) -> Result<Answer, SendError> {
     let exchange = async { exchange(connect(endpoint).await?, request, talk).await };
     let timeout = endpoint.timeout;
-    tokio::time::timeout(timeout, exchange).await.unwrap_or(Err(SendError::Timeout(timeout)))
+    asynchronous::time::timeout(timeout, exchange).await.unwrap_or(Err(SendError::Timeout(timeout)))
 }
 
 #[cfg(unix)]
-async fn unix(path: &Path) -> io::Result<tokio::net::UnixStream> {
+async fn unix(path: &Path) -> io::Result<asynchronous::net::UnixStream> {
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    tokio::net::UnixStream::connect(path).await.map_err(named)
+    asynchronous::net::UnixStream::connect(path).await.map_err(named)
 }
 
 #[cfg(not(unix))]
@@ -134,7 +135,7 @@ pub(crate) async fn connect(endpoint: &Endpoint) -> Result<Box<dyn Stream>, Send
 
 async fn in_tls(endpoint: &Endpoint, stream: impl Stream + 'static) -> Result<Box<dyn Stream>, SendError> {
     let Some((configuration, name)) = &endpoint.tls else { return Ok(Box::new(stream)) };
-    let connector = tokio_rustls::TlsConnector::from(configuration.clone());
+    let connector = asynchronous::TlsConnector::from(configuration.clone());
     let stream = connector.connect(name.clone(), stream).await.map_err(SendError::Connect)?;
     Ok(Box::new(stream))
 }
@@ -190,11 +191,11 @@ async fn exchange(
 ) -> Result<Answer, SendError> {
     let handshake = hyper::client::conn::http1::Builder::new()
         .max_buf_size(MOST_ANSWER)
-        .handshake(TokioIo::new(stream))
+        .handshake(HttpStream::new(stream))
         .await;
     let (mut sender, connection) = handshake.map_err(SendError::Http)?;
     // It ends with the answer, or when this function is given up.
-    let driving = tokio::spawn(async move {
+    let driving = asynchronous::spawn(async move {
         // Its errors come out of the request too.
         let _ = connection.await;
     });
@@ -202,7 +203,7 @@ async fn exchange(
     let response = sender.send_request(request).await.map_err(SendError::Http)?;
     let (head, body) = response.into_parts();
     // The status counts; what the receiver says beyond it may be broken, endless or slow.
-    let body = tokio::time::timeout(talk.patience, Limited::new(body, talk.most).collect()).await;
+    let body = asynchronous::time::timeout(talk.patience, Limited::new(body, talk.most).collect()).await;
     let body = match body {
         Ok(Ok(body)) => body.to_bytes().to_vec(),
         _ if !talk.needs_body => Vec::new(),
@@ -221,7 +222,7 @@ pub(crate) fn broken_body(error: Box<dyn std::error::Error + Send + Sync>, most:
     }
 }
 
-pub(crate) struct Abort(pub(crate) tokio::task::AbortHandle);
+pub(crate) struct Abort(pub(crate) asynchronous::task::AbortHandle);
 
 impl Drop for Abort {
     fn drop(&mut self) {

@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tallymon_remote::asynchronous;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -12,8 +13,8 @@ use hyper::Request;
 use hyper::body::{Body, Frame, SizeHint};
 use hyper::client::conn::http1::SendRequest;
 use hyper::header::HeaderMap;
-use hyper_util::rt::TokioIo;
-use tokio::runtime::Runtime;
+use tallymon_remote::asynchronous::HttpStream;
+use tallymon_remote::asynchronous::Runtime;
 
 use crate::client::{Abort, MOST_ANSWER, SendError, broken_body, connect};
 use crate::endpoint::Endpoint;
@@ -107,9 +108,9 @@ pub(crate) struct Reply {
 
 /// A connection to an endpoint, once there was a request.
 pub(crate) struct Connection {
-    /// Only gone while it is dropped.
-    runtime: Option<Runtime>,
     open: Option<Open>,
+    /// Dropped after what runs on it.
+    runtime: Runtime,
 }
 
 struct Open {
@@ -119,8 +120,7 @@ struct Open {
 
 impl Connection {
     pub(crate) fn new() -> io::Result<Connection> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(Connection { runtime: Some(runtime), open: None })
+        Ok(Connection { open: None, runtime: Runtime::new("push")? })
     }
 
     /// Sends a request, which `request` makes for each try, and reads an answer of at most `most` bytes.
@@ -133,16 +133,13 @@ impl Connection {
         most: usize,
         timeout: Duration,
     ) -> Result<Reply, SendError> {
-        let Some(runtime) = &self.runtime else {
-            return Err(SendError::Connect(io::Error::other("the connection is over")));
-        };
         loop {
             let request = request().map_err(SendError::Request)?;
             let old = self.open.take();
             let is_old = old.is_some();
             let exchange = exchange(endpoint, old, request, most);
-            let timed = async { tokio::time::timeout(timeout, exchange).await };
-            match runtime.block_on(timed) {
+            let timed = async { asynchronous::time::timeout(timeout, exchange).await };
+            match self.runtime.wait(timed).map_err(SendError::Connect)? {
                 Err(_) => return Err(SendError::Timeout(timeout)),
                 Ok(Err(SendError::Http(_))) if is_old => {}
                 Ok(Err(error)) => return Err(error),
@@ -152,14 +149,6 @@ impl Connection {
                 }
             }
         }
-    }
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.open = None;
-        // A name that is being looked up is not waited for.
-        self.runtime.take().into_iter().for_each(Runtime::shutdown_background);
     }
 }
 
@@ -184,10 +173,11 @@ async fn exchange(
 
 async fn begin(endpoint: &Endpoint) -> Result<Open, SendError> {
     let stream = connect(endpoint).await?;
-    let handshake =
-        hyper::client::conn::http1::Builder::new().max_buf_size(MOST_ANSWER).handshake(TokioIo::new(stream));
+    let handshake = hyper::client::conn::http1::Builder::new()
+        .max_buf_size(MOST_ANSWER)
+        .handshake(HttpStream::new(stream));
     let (sender, connection) = handshake.await.map_err(SendError::Http)?;
-    let driving = tokio::spawn(async move {
+    let driving = asynchronous::spawn(async move {
         // Its errors come out of the request too.
         let _ = connection.await;
     });

@@ -2,6 +2,7 @@
 
 use hyper::Method;
 use hyper::header::{ACCEPT, HeaderValue};
+use tallymon_remote::asynchronous;
 
 use crate::client::{Answer, SendError, Talk, bare, converse, status_words, with_own_headers};
 use crate::endpoint::Endpoint;
@@ -42,15 +43,11 @@ impl std::error::Error for FetchError {}
 ///
 /// There is no whole answer in time, or its status is not 200.
 pub fn fetch(endpoint: &Endpoint, accept: &'static str, most: usize) -> Result<Vec<u8>, FetchError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(FetchError::Resources)?;
     let mut request = bare(endpoint, Method::GET, Vec::new());
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accept));
     let request = with_own_headers(endpoint, request);
     let talk = Talk { most, patience: endpoint.timeout, needs_body: true };
-    let answer = runtime.block_on(converse(endpoint, request, talk));
-    // A name that is being looked up is not waited for.
-    runtime.shutdown_background();
+    let answer = asynchronous::run(converse(endpoint, request, talk)).map_err(FetchError::Resources)?;
     match answer.map_err(FetchError::NoAnswer)? {
         Answer { status: 200, body, .. } => Ok(body),
         Answer { status, .. } => Err(FetchError::Status(status)),

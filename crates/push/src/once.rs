@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::time::Duration;
+use tallymon_remote::asynchronous;
 
 use crate::client::{Answer, SendError, post, status_words};
 use crate::endpoint::Endpoint;
@@ -67,12 +68,7 @@ pub fn deliver(endpoint: &Endpoint, content_type: &'static str, body: &[u8]) -> 
     if body.len() > LONGEST {
         return Err(Undelivered::TooLong(body.len()));
     }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(Undelivered::Resources)?;
-    let delivered = runtime.block_on(tries(endpoint, content_type, body));
-    // A name that is being looked up is not waited for.
-    runtime.shutdown_background();
-    delivered
+    asynchronous::run(tries(endpoint, content_type, body)).map_err(Undelivered::Resources)?
 }
 
 async fn tries(endpoint: &Endpoint, content_type: &'static str, body: &[u8]) -> Result<(), Undelivered> {
@@ -95,7 +91,7 @@ async fn tries(endpoint: &Endpoint, content_type: &'static str, body: &[u8]) -> 
         if tried >= TRIES {
             return Err(failure);
         }
-        tokio::time::sleep(asked.map_or(wait, |asked| asked.min(LONGEST_WAIT))).await;
+        asynchronous::time::sleep(asked.map_or(wait, |asked| asked.min(LONGEST_WAIT))).await;
         (tried, wait) = (tried.saturating_add(1), wait.saturating_mul(2));
     }
 }

@@ -7,10 +7,11 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tallymon_remote::asynchronous::{self, Runtime};
 
 use tallymon_export::otlp::{PartialSuccess, partial_success, status_message};
-use tokio::sync::{Notify, watch};
-use tokio::time::Instant;
+use tallymon_remote::asynchronous::sync::{Notify, watch};
+use tallymon_remote::asynchronous::time::Instant;
 
 use crate::client::{Answer, SendError, post, status_words};
 use crate::endpoint::Endpoint;
@@ -156,21 +157,20 @@ impl Sender {
         protocol: Protocol,
         report: impl Fn(Event) + Send + Sync + 'static,
     ) -> io::Result<Sender> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = Runtime::new("push")?;
         let (queue, report) = (Mutex::new(queue), Box::new(report));
         let shared = Arc::new(Shared { queue, endpoint, protocol, news: Notify::new(), report });
         let (ending, mut end) = watch::channel(None::<Instant>);
         let sending = Arc::clone(&shared);
         let is_ending = end.clone();
         let thread = std::thread::Builder::new().name("push".into()).spawn(move || {
-            runtime.block_on(async {
-                let sending = tokio::spawn(send_all(sending, is_ending));
+            // Nothing that it still does is waited for.
+            let _ = runtime.wait(async {
+                let sending = asynchronous::spawn(send_all(sending, is_ending));
                 let deadline = end.wait_for(Option::is_some).await.map_or(None, |deadline| *deadline);
                 // What is not sent by then stays on disk.
-                let _ = tokio::time::timeout_at(deadline.unwrap_or_else(Instant::now), sending).await;
+                let _ = asynchronous::time::timeout_at(deadline.unwrap_or_else(Instant::now), sending).await;
             });
-            // A name that is being looked up is not waited for.
-            runtime.shutdown_background();
         })?;
         Ok(Sender { shared, ending, thread: Some(thread) })
     }
@@ -262,7 +262,7 @@ async fn send_all(shared: Arc<Shared>, ending: watch::Receiver<Option<Instant>>)
                 (shared.report)(Event::Queue(error));
                 if !is_gone {
                     failures = failures.saturating_add(1);
-                    tokio::time::sleep(wait(failures, None)).await;
+                    asynchronous::time::sleep(wait(failures, None)).await;
                 }
                 continue;
             }
@@ -273,7 +273,7 @@ async fn send_all(shared: Arc<Shared>, ending: watch::Receiver<Option<Instant>>)
                     (shared.report)(Event::Away(why));
                 }
                 failures = failures.saturating_add(1);
-                tokio::time::sleep(wait(failures, asked)).await;
+                asynchronous::time::sleep(wait(failures, asked)).await;
             }
             outcome => {
                 shared.queue().remove(number);

@@ -6,6 +6,7 @@ use std::net::{IpAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tallymon_remote::asynchronous;
 
 use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
@@ -15,10 +16,10 @@ use hyper::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValu
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
 use tallymon_export::protobuf::Message;
-use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tallymon_remote::asynchronous::sync::Semaphore;
+use tallymon_remote::asynchronous::time::{sleep, timeout};
+use tallymon_remote::asynchronous::{HttpStream, HttpTimer};
 
 use crate::otlp::{BadRequest, Outcome};
 
@@ -62,20 +63,19 @@ pub(crate) trait Takes: Send + Sync + 'static {
 ///
 /// The system has no resources for it.
 pub(crate) fn serve(listener: TcpListener, takes: Arc<impl Takes>, stop: &AtomicBool) -> io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    asynchronous::run(async {
         listener.set_nonblocking(true)?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
-        let accepting = tokio::spawn(accept(listener, takes));
+        let listener = asynchronous::net::TcpListener::from_std(listener)?;
+        let accepting = asynchronous::spawn(accept(listener, takes));
         while !stop.load(Ordering::Relaxed) {
             sleep(LOOK).await;
         }
         accepting.abort();
         Ok(())
-    })
+    })?
 }
 
-async fn accept(listener: tokio::net::TcpListener, takes: Arc<impl Takes>) {
+async fn accept(listener: asynchronous::net::TcpListener, takes: Arc<impl Takes>) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let bodies = Arc::new(Semaphore::new(MOST_BODIES));
     loop {
@@ -93,18 +93,18 @@ async fn accept(listener: tokio::net::TcpListener, takes: Arc<impl Takes>) {
             continue;
         };
         let (takes, bodies) = (Arc::clone(&takes), Arc::clone(&bodies));
-        tokio::spawn(async move {
+        asynchronous::spawn(async move {
             let answer = service_fn(move |request| {
                 let (takes, bodies) = (Arc::clone(&takes), Arc::clone(&bodies));
                 async move { Ok::<_, Infallible>(answer(request, &*takes, &bodies).await) }
             });
             let mut http = http1::Builder::new();
-            http.timer(TokioTimer::new())
+            http.timer(HttpTimer::new())
                 .header_read_timeout(HEAD_TIME)
                 .max_buf_size(MOST_HEAD)
                 .max_headers(MOST_HEADERS);
             // A client that breaks off, or sends no HTTP, is nobody's fault here.
-            let _ = timeout(CONNECTION_TIME, http.serve_connection(TokioIo::new(stream), answer)).await;
+            let _ = timeout(CONNECTION_TIME, http.serve_connection(HttpStream::new(stream), answer)).await;
             drop(permit);
         });
     }

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`address`] | addresses such as `ssh://web1`, from text |
+//! | `asynchronous` | runtimes for asynchronous work, for other crates too; a feature |
 //! | [`frames`] | the bytes of requests and answers, without any connection |
 //! | [`mod@serve`] | answers the frames of one reader from a source |
 //! | [`install`] | copies a program to another machine over ssh |
@@ -13,12 +14,14 @@
 //! | [`ssh`] | a peer that the system's `ssh` starts on another machine |
 //! | `tls` | a peer over TLS, and the server for it; a feature |
 //!
-//! Everything here is synchronous: a caller waits for an answer until its deadline, and no longer.
+//! Everything but `asynchronous` is synchronous: a caller waits for an answer until its deadline, and no longer.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
 pub mod address;
+#[cfg(feature = "asynchronous")]
+pub mod asynchronous;
 mod backoff;
 pub mod credentials;
 pub mod frames;

@@ -6,9 +6,9 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{Instant, Sleep, sleep};
+use tallymon_remote::asynchronous::HttpStream;
+use tallymon_remote::asynchronous::stream::{AsyncRead, AsyncWrite};
+use tallymon_remote::asynchronous::time::{Instant, Sleep, sleep};
 
 /// The most connections at a time; further ones are closed at once.
 pub(crate) const MOST_CONNECTIONS: usize = 200;
@@ -25,7 +25,7 @@ pub(crate) const MOST_HEADERS: usize = 64;
 
 /// A connection that fails when its client does not read for too long.
 pub(crate) struct Impatient<S> {
-    stream: TokioIo<S>,
+    stream: HttpStream<S>,
     /// When the client must have taken something; not running while nothing waits to be sent.
     deadline: Pin<Box<Sleep>>,
     is_waiting: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Impatient<S> {
 impl<S> Impatient<S> {
     pub(crate) fn new(stream: S, patience: Duration) -> Impatient<S> {
         let deadline = Box::pin(sleep(patience));
-        Impatient { stream: TokioIo::new(stream), deadline, is_waiting: false, patience }
+        Impatient { stream: HttpStream::new(stream), deadline, is_waiting: false, patience }
     }
 
     /// Passes the result of a write on, or fails when it waits for too long.

@@ -17,7 +17,7 @@ use tallymon::log::compare::{Align, Comparison, Difference, compare_beside};
 use tallymon::log::relog::{Options, relog};
 use tallymon::log::stats::Summary;
 use tallymon::log::{Format, LogError, ReadOptions, Selection};
-use tokio::sync::mpsc;
+use tallymon_remote::asynchronous::sync::mpsc;
 
 use crate::chart::{Range, number};
 use crate::http::Refused;

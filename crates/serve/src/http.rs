@@ -17,7 +17,7 @@ use hyper::header::{
 use hyper::{Response, StatusCode};
 use serde_json::{Value, json};
 use tallymon::core::visible::escape_json;
-use tokio::sync::mpsc;
+use tallymon_remote::asynchronous::sync::mpsc;
 
 /// Answers that are shorter are sent as they are.
 const WORTH_COMPRESSING: usize = 1024;

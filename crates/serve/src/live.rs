@@ -23,7 +23,7 @@ use tallymon_monitor::LocalTime;
 use tallymon_monitor::model::overview::{NetworkAddresses, OVERVIEW_SHARE, Overview};
 use tallymon_monitor::model::{DEFAULT_BUDGET, Health, HostRow, Monitor, Series, TopGroup, causes};
 use tallymon_monitor::save::Past;
-use tokio::sync::watch;
+use tallymon_remote::asynchronous::sync::watch;
 
 use crate::chart::{Chart, Range, SeriesInfo};
 use crate::crossings::Thresholds;

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tallymon_remote::asynchronous;
 
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName};
@@ -18,7 +19,7 @@ use tallymon::{Definitions, LiveRows, Locale, Location, Query, Sampler};
 use tallymon_export::profile::{Profile, UnknownProfile};
 use tallymon_export::series::{Family, families};
 use tallymon_export::top::TopInstances;
-use tokio::sync::watch;
+use tallymon_remote::asynchronous::sync::watch;
 
 use crate::chart::MOST_ASKED;
 use crate::http::Refused;
@@ -183,7 +184,7 @@ impl Metrics {
         deadline: Duration,
     ) -> Result<Vec<u8>, Refused> {
         let mut outcome = self.collection(selection)?;
-        let waited = tokio::time::timeout(deadline, outcome.wait_for(Option::is_some)).await;
+        let waited = asynchronous::time::timeout(deadline, outcome.wait_for(Option::is_some)).await;
         let late = || {
             let words = format!(
                 "the counters were not read within {} s; scrape fewer objects with ?objects=NAME,NAME, or \
@@ -199,7 +200,7 @@ impl Metrics {
             words: refused.words.clone(),
             nearest: refused.nearest.clone(),
         })?;
-        let written = tokio::task::spawn_blocking(move || {
+        let written = asynchronous::task::spawn_blocking(move || {
             let row = Row { time: collected.time, local_minutes: 0, cells: &collected.cells };
             format.exposition(&collected.families, &row)
         });
@@ -233,7 +234,7 @@ impl Metrics {
         let (sender, receiver) = watch::channel(None);
         scrape.current = Some(receiver.clone());
         let (metrics, collector) = (Arc::clone(self), Arc::clone(&scrape.collector));
-        tokio::task::spawn_blocking(move || {
+        asynchronous::task::spawn_blocking(move || {
             let outcome = metrics.collect(&selection, &mut lock(&collector));
             sender.send_replace(Some(outcome.map(Arc::new).map_err(Arc::new)));
         });
@@ -342,7 +343,6 @@ mod tests {
 
     #[test]
     fn simultaneous_scrapes_share_a_collection_and_others_have_a_limit() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let metrics = Arc::new(Metrics::new(MetricsAccess::Local, Location::Local).unwrap());
         let selection = |number: usize| Selection {
             objects: vec!["System".into()],
@@ -350,7 +350,7 @@ mod tests {
             names: Profile::Nt,
             top: None,
         };
-        runtime.block_on(async {
+        let run = asynchronous::run(async {
             // Locked collectors hold their collections back.
             let collectors: Vec<Arc<Mutex<Collector>>> =
                 (0..MOST_SELECTIONS).map(|_| Arc::default()).collect();
@@ -376,6 +376,7 @@ mod tests {
             }
             metrics.collection(selection(MOST_SELECTIONS)).unwrap();
         });
+        run.unwrap();
     }
 
     #[test]

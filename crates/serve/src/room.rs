@@ -3,10 +3,11 @@
 //! log asks at each record whether it is still wanted, and ends soon when it is not.
 
 use std::sync::Arc;
+use tallymon_remote::asynchronous;
 
 use hyper::StatusCode;
 use tallymon::log::{ReadOptions, Wanted};
-use tokio::sync::Semaphore;
+use tallymon_remote::asynchronous::sync::Semaphore;
 
 use crate::http::Refused;
 
@@ -55,7 +56,7 @@ pub(crate) async fn apart<T: Send + 'static>(
 ) -> Result<T, Refused> {
     let client = Client(Wanted::until_ended());
     let wanted = client.0.clone();
-    let done = tokio::task::spawn_blocking(move || work(&wanted)).await;
+    let done = asynchronous::task::spawn_blocking(move || work(&wanted)).await;
     done.map_err(|error| {
         Refused::new(StatusCode::INTERNAL_SERVER_ERROR, format!("an error in this program: {error}"))
     })?
@@ -75,11 +76,10 @@ mod tests {
 
     #[test]
     fn work_of_a_client_that_has_left_holds_its_place_and_learns_it() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let room = Room::new(1);
         let (begun, has_begun) = mpsc::channel();
         let (say, said) = mpsc::channel();
-        runtime.block_on(async {
+        let run = asynchronous::run(async {
             let long = room.run(move |wanted| {
                 begun.send(()).unwrap();
                 while wanted.is_wanted() {
@@ -91,10 +91,11 @@ mod tests {
                 Ok(())
             });
             // Dropped before it is done, as hyper drops what a client has left.
-            assert!(tokio::time::timeout(Duration::from_millis(200), long).await.is_err());
+            assert!(asynchronous::time::timeout(Duration::from_millis(200), long).await.is_err());
             has_begun.recv().unwrap();
             let next = room.run(move |_| Ok(said.try_recv().unwrap_or("the place was given twice")));
             assert_eq!(next.await.unwrap(), "long");
         });
+        run.unwrap();
     }
 }

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tallymon_remote::asynchronous;
 
 use bytes::Bytes;
 use hyper::body::Incoming;
@@ -19,7 +20,7 @@ use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
 use tallymon::log::{ReadOptions, Wanted};
 use tallymon::registry::Roots;
-use tokio::sync::{Semaphore, mpsc};
+use tallymon_remote::asynchronous::sync::{Semaphore, mpsc};
 
 use crate::chart::{Range, paths};
 use crate::convert;
@@ -322,7 +323,7 @@ impl Service {
         if let Ok(name) = name {
             response.headers_mut().insert(CONTENT_DISPOSITION, name);
         }
-        tokio::task::spawn_blocking(move || converted.send(&pieces));
+        asynchronous::task::spawn_blocking(move || converted.send(&pieces));
         Ok(response)
     }
 
@@ -656,7 +657,7 @@ impl Service {
         let (asked, source) = (wanted.clone(), Arc::clone(&live));
         room::apart(move |_| source.want(&asked.iter().map(String::as_str).collect::<Vec<_>>())).await?;
         let (pieces, taken) = mpsc::channel(stream::WAITING);
-        tokio::spawn(async move {
+        asynchronous::spawn(async move {
             stream::send(live, Arc::new(wanted), (after, language), pieces).await;
             drop(permit);
         });

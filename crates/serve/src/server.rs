@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tallymon_remote::asynchronous;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioTimer;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
@@ -22,11 +22,12 @@ use tallymon::log::ReadOptions;
 use tallymon::registry::Roots;
 use tallymon::remote::tls::Identity;
 use tallymon::{Locale, Location};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
-use tokio_rustls::TlsAcceptor;
+use tallymon_remote::asynchronous::HttpTimer;
+use tallymon_remote::asynchronous::TlsAcceptor;
+use tallymon_remote::asynchronous::net::TcpListener;
+use tallymon_remote::asynchronous::stream::{AsyncRead, AsyncWrite};
+use tallymon_remote::asynchronous::sync::Semaphore;
+use tallymon_remote::asynchronous::time::timeout;
 
 use crate::connection::{
     HANDSHAKE_TIME, HEAD_TIME, Impatient, MOST_CONNECTIONS, MOST_HEAD, MOST_HEADERS, WRITE_TIME,
@@ -298,22 +299,21 @@ impl Server {
     /// The system has no resources for it.
     pub fn run(self, stop: &AtomicBool) -> Result<(), ServeError> {
         let port = self.listener.local_addr().map_or(0, |address| address.port());
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.enable_all().thread_name(format!("serve {port}")).build();
+        let runtime = asynchronous::Runtime::new(&format!("serve {port}"));
         let runtime = runtime.map_err(|error| ServeError::System("the event loop", error))?;
-        let result = runtime.block_on(async {
+        let result = runtime.wait(async {
             let listener = TcpListener::from_std(self.listener)
                 .map_err(|error| ServeError::System("the event loop", error))?;
-            let accepting = tokio::spawn(accept(listener, Arc::clone(&self.service), self.tls));
+            let accepting = asynchronous::spawn(accept(listener, Arc::clone(&self.service), self.tls));
             while !stop.load(Ordering::Relaxed) {
-                tokio::time::sleep(PERIOD).await;
+                asynchronous::time::sleep(PERIOD).await;
             }
             accepting.abort();
             Ok(())
         });
         // Requests that read a log may take long; nobody waits for their answers any longer.
-        runtime.shutdown_timeout(PERIOD);
-        result
+        runtime.end(PERIOD);
+        result.map_err(|error| ServeError::System("the event loop", error))?
     }
 }
 
@@ -337,7 +337,7 @@ async fn accept(listener: TcpListener, service: Arc<Service>, tls: Option<TlsAcc
     loop {
         let Ok((stream, from)) = listener.accept().await else {
             // The process has no more descriptors, or the client has gone.
-            tokio::time::sleep(BREATH).await;
+            asynchronous::time::sleep(BREATH).await;
             continue;
         };
         // Closed at once: a client that waits in a queue would think that it is connected.
@@ -345,7 +345,7 @@ async fn accept(listener: TcpListener, service: Arc<Service>, tls: Option<TlsAcc
         // Rows are short, and should not wait for more.
         let _ = stream.set_nodelay(true);
         let (service, tls) = (Arc::clone(&service), tls.clone());
-        tokio::spawn(async move {
+        asynchronous::spawn(async move {
             match tls {
                 None => answer(stream, service, from.ip()).await,
                 Some(tls) => {
@@ -365,7 +365,7 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin>(stream: S, service: Arc<Servi
     let from = from.to_canonical();
     let answer = service_fn(move |request| Arc::clone(&service).handle(request, from));
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
+    http.timer(HttpTimer::new())
         .header_read_timeout(HEAD_TIME)
         .max_buf_size(MOST_HEAD)
         .max_headers(MOST_HEADERS);

@@ -6,11 +6,12 @@
 
 use std::sync::Arc;
 use std::time::Duration;
+use tallymon_remote::asynchronous;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tallymon::core::title::Language;
-use tokio::sync::mpsc;
+use tallymon_remote::asynchronous::sync::mpsc;
 
 use crate::chart::{SeriesInfo, numbers};
 use crate::http::json_text;
@@ -42,7 +43,7 @@ pub(crate) async fn send(
             let text = events(&came);
             (came, text)
         };
-        let Ok((came, text)) = tokio::task::spawn_blocking(read).await else { return };
+        let Ok((came, text)) = asynchronous::task::spawn_blocking(read).await else { return };
         let NewRows { series, rows, next, .. } = came;
         if let Some(series) = series {
             known = Some(Arc::new(series));
@@ -56,7 +57,7 @@ pub(crate) async fn send(
         if first < next && !rows.is_empty() {
             continue;
         }
-        match tokio::time::timeout(SILENCE, news.changed()).await {
+        match asynchronous::time::timeout(SILENCE, news.changed()).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => return,
             Err(_) => {

@@ -5,12 +5,13 @@ use std::io::Write;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tallymon_remote::asynchronous;
 
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use hyper::{Request, StatusCode};
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tallymon_remote::asynchronous::time::timeout;
 
 use crate::arrival::Arrival;
 use crate::http::Refused;
@@ -88,7 +89,7 @@ pub(crate) async fn receive(
     {
         // The profile removes the file from now on.
         file.path = None;
-        let adding = tokio::task::spawn_blocking(move || profiles.add(&path, &name, true));
+        let adding = asynchronous::task::spawn_blocking(move || profiles.add(&path, &name, true));
         let added = adding.await.map_err(|error| Refused::new(StatusCode::INTERNAL_SERVER_ERROR, error))?;
         let id = added?;
         room.keep();
@@ -104,7 +105,7 @@ pub(crate) async fn receive(
     log.end_arrival();
     let reader = Arc::clone(&hub);
     let opened = Arc::clone(&log);
-    tokio::task::spawn_blocking(move || opened.open(reader.options()));
+    asynchronous::task::spawn_blocking(move || opened.open(reader.options()));
     Ok(json!({ "id": id, "log": log.json(&id) }))
 }
 
@@ -128,7 +129,7 @@ impl Early<'_> {
             }
         };
         let hub = Arc::clone(self.hub);
-        tokio::task::spawn_blocking(move || log.open_part(hub.options()));
+        asynchronous::task::spawn_blocking(move || log.open_part(hub.options()));
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
-//! Checks of the lock file: licences that a user of the crates can accept, and each dependency in one
-//! version.
+//! Checks of the lock file: licences that a user of the crates can accept, each dependency in one version,
+//! and asynchronous work in one crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,12 +42,17 @@ const DUPLICATES: &[(&str, &str)] = &[
     ("winnow", "toml takes 0.7 itself and 1.0 through its own parser"),
 ];
 
+/// What only the crate for asynchronous work may name, and that crate.
+const ASYNCHRONOUS: &[&str] = &["hyper-util", "tokio", "tokio-rustls"];
+const ASYNCHRONOUS_CRATE: &str = "tallymon-remote";
+
 /// Checks all packages that the workspace depends on, for any target and feature.
 pub(super) fn check() -> Result<(), String> {
     let metadata = cargo_metadata(&["--all-features", "--locked"])?;
     let packages = packages(&metadata)?;
     let mut problems = licences(&packages);
     problems.extend(duplicates(&packages));
+    problems.extend(asynchronous(&metadata));
     if problems.is_empty() { Ok(()) } else { Err(format!("dependencies:\n  {}", problems.join("\n  "))) }
 }
 
@@ -176,6 +181,26 @@ fn duplicates(packages: &[Package<'_>]) -> Vec<String> {
     problems.extend(gone.map(|(name, reason)| {
         format!("{name} is there in one version ({reason}); remove it from the list in {}", file!())
     }));
+    problems
+}
+
+/// Our packages that name a crate of asynchronous work, which is in one place. Tests may.
+fn asynchronous(metadata: &Value) -> Vec<String> {
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let ours = packages.filter(|package| package["source"].is_null());
+    let mut problems = Vec::new();
+    for package in ours {
+        let name = package["name"].as_str().unwrap_or_default();
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let named = dependency["name"].as_str().unwrap_or_default();
+            let is_for_tests = dependency["kind"] == "dev";
+            if name != ASYNCHRONOUS_CRATE && !is_for_tests && ASYNCHRONOUS.contains(&named) {
+                problems.push(format!(
+                    "{name} names {named}; take what it needs from {ASYNCHRONOUS_CRATE}::asynchronous"
+                ));
+            }
+        }
+    }
     problems
 }
 

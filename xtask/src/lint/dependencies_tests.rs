@@ -1,6 +1,8 @@
 //! Tests of the licence expressions.
 
-use super::{LICENCES, accepts};
+use serde_json::json;
+
+use super::{LICENCES, accepts, asynchronous};
 
 #[test]
 fn reads_licence_expressions() {
@@ -20,4 +22,23 @@ fn reads_licence_expressions() {
     for (expression, expected) in cases {
         assert_eq!(accepts(expression, &|licence| LICENCES.contains(&licence)), expected, "{expression}");
     }
+}
+
+#[test]
+fn only_one_crate_names_tokio() {
+    let package = |name: &str, source: Option<&str>, dependency: &str, kind: Option<&str>| {
+        let dependencies = json!([{ "name": dependency, "kind": kind }]);
+        json!({ "name": name, "source": source, "dependencies": dependencies })
+    };
+    let problems = asynchronous(&json!({ "packages": [
+        package("tallymon-remote", None, "tokio", None),
+        package("smb2", Some("registry"), "tokio", None),
+        package("tallymon-serve", None, "tokio", Some("dev")),
+        package("tallymon-push", None, "hyper", None),
+        package("tallymon-push", None, "hyper-util", None),
+        package("tallymon-receive", None, "tokio-rustls", Some("build")),
+    ]}));
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(problems[0].starts_with("tallymon-push names hyper-util;"), "{problems:?}");
+    assert!(problems[1].starts_with("tallymon-receive names tokio-rustls;"), "{problems:?}");
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::asynchronous;
 
 /// Keeps what is sent, and answers nothing.
 struct Kept(Arc<Mutex<Vec<u8>>>);
@@ -22,11 +23,11 @@ impl TransportReceive for Kept {
 fn first_message() -> Vec<u8> {
     let kept: Arc<Mutex<Vec<u8>>> = Arc::default();
     let halves = (Box::new(Kept(Arc::clone(&kept))), Box::new(Kept(Arc::clone(&kept))));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
+    let asked = asynchronous::run(async {
         let mut connection = Connection::from_transport(halves.0, halves.1, "far");
-        assert!(connection.negotiate().await.is_err());
+        connection.negotiate().await.is_err()
     });
+    assert!(asked.unwrap());
     kept.lock().unwrap().clone()
 }
 

@@ -243,3 +243,56 @@ fn a_cut_block_is_noticed() {
     }
     assert!(!is_cut(b"") && is_cut(b"PERF"));
 }
+
+#[test]
+fn a_host_that_hangs_stops_no_other() {
+    use std::io::Write;
+    use std::net::TcpListener;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use tallymon_core::flow::Source;
+    use tallymon_core::request::Request;
+
+    use super::RrpSource;
+    use crate::address::RrpAddress;
+    use crate::credentials::{Credentials, PasswordLogin};
+
+    let source = |port: u16, timeout: u64| {
+        let address: RrpAddress = match format!("rrp://ann@127.0.0.1:{port}").parse().unwrap() {
+            crate::Address::Rrp(address) => address,
+            other => panic!("{other}"),
+        };
+        let login = PasswordLogin { user: "ann".into(), domain: None, password: "secret".into() };
+        RrpSource::new(address, Credentials::Password(login), "far", Duration::from_secs(timeout))
+    };
+    let (hangs, lies) =
+        (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let (port_of_hanging, port_of_lying) =
+        (hangs.local_addr().unwrap().port(), lies.local_addr().unwrap().port());
+    // One takes the connection and says nothing; the other answers each with garbage.
+    std::thread::spawn(move || {
+        for stream in lies.incoming().flatten() {
+            let _ = (&stream).write_all(&[0, 0, 0, 8, 1, 2, 3, 4, 5, 6, 7, 8]);
+        }
+    });
+    let mut stuck = source(port_of_hanging, 600);
+    let waits = std::thread::spawn(move || stuck.snapshot(&Request::objects([])).unwrap_err());
+    let (stream, _) = hangs.accept().unwrap();
+    // It is in the middle of its wait, which it drives itself. Others begin and end beside it, again and again.
+    let (said, answers) = channel();
+    for _ in 0..20 {
+        let said = said.clone();
+        let mut other = source(port_of_lying, 600);
+        std::thread::spawn(move || said.send(other.snapshot(&Request::objects([])).unwrap_err()));
+    }
+    for _ in 0..20 {
+        let error = answers.recv_timeout(Duration::from_secs(60)).unwrap();
+        assert!(!error.to_string().contains("no answer within"), "{error}");
+    }
+    assert!(!waits.is_finished(), "the others waited for the one that hangs");
+    drop(stream);
+    // It ends with its connection, long before its deadline.
+    let error = waits.join().unwrap().to_string();
+    assert!(!error.contains("no answer within"), "{error}");
+}

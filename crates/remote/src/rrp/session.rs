@@ -1,7 +1,9 @@
-//! A login at a server and its open pipe `winreg`. The asynchronous work below it runs on a runtime of its
-//! own, in the thread of the caller, and never longer than the deadline.
+//! A login at a server and its open pipe `winreg`. The asynchronous work below it runs on the runtime that all
+//! hosts of the process share, in the thread of the caller, and never longer than the deadline.
 
 use std::fmt;
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use smb2::client::Connection;
@@ -16,7 +18,6 @@ use smb2::types::status::NtStatus;
 use smb2::types::{Command, FileId, OplockLevel, TreeId};
 use tallymon_core::flow::performance_registry::{ACCESS_DENIED, SUCCESS};
 use tallymon_core::flow::{SourceError, SourceErrorKind};
-use tokio::runtime::Runtime;
 
 use super::kerberos::{self, KerberosError};
 use super::login::{self, Proof};
@@ -26,6 +27,7 @@ use super::seal::{BY_KERBEROS, BY_NTLM, Seal};
 use super::step::Step;
 use super::winreg::{self, Handle, Value};
 use crate::address::RrpAddress;
+use crate::asynchronous::{self, Runtime};
 use crate::credentials::{Credentials, PasswordLogin};
 
 /// The port of SMB.
@@ -44,8 +46,17 @@ const ATTEMPTS: u32 = 4;
 pub(super) struct Session {
     pipe: Pipe,
     key: Handle,
-    /// Dropped last, and in the background: name resolution may hang in it.
-    runtime: Option<Runtime>,
+    /// Dropped after the pipe, whose socket it closes.
+    runtime: Running,
+}
+
+/// The runtime of a session.
+struct Running(Arc<Runtime>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.let_go();
+    }
 }
 
 /// The pipe.
@@ -103,19 +114,11 @@ impl Session {
         credentials: &Credentials,
         timeout: Duration,
     ) -> Result<Session, NotOpen> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| {
-            SourceError::new(SourceErrorKind::Io, format!("no connection can be made: {error}"))
-        })?;
+        let runtime = Running(asynchronous::shared().map_err(no_runtime)?);
         let step = Step::new("connecting");
-        let opened = within(&runtime, (timeout, timeout), &step, open(address, credentials, timeout, &step));
-        match opened {
-            Ok((pipe, key)) => Ok(Session { pipe, key, runtime: Some(runtime) }),
-            Err(error) => {
-                runtime.shutdown_background();
-                Err(error)
-            }
-        }
+        let work = open(address, credentials, timeout, &step);
+        let (pipe, key) = within(&runtime.0, (timeout, timeout), &step, work)?;
+        Ok(Session { pipe, key, runtime })
     }
 
     /// Queries a value of the performance registry into `room` bytes. `time` is what is left of the
@@ -140,19 +143,12 @@ impl Session {
         work: impl AsyncFnOnce(&mut Pipe) -> Result<T, Failed>,
     ) -> Result<T, SourceError> {
         let Session { pipe, runtime, .. } = self;
-        let Some(runtime) = runtime else {
-            return Err(SourceError::new(SourceErrorKind::Io, "the connection has ended"));
-        };
-        within(runtime, time, &Step::new(step), work(pipe)).map_err(|failed| failed.why)
+        within(&runtime.0, time, &Step::new(step), work(pipe)).map_err(|failed| failed.why)
     }
 }
 
-impl Drop for Session {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
-    }
+fn no_runtime(error: io::Error) -> SourceError {
+    SourceError::new(SourceErrorKind::Io, format!("no connection can be made: {error}"))
 }
 
 /// Runs something as long as time is left of the whole deadline.
@@ -162,7 +158,8 @@ fn within<T>(
     step: &Step,
     work: impl Future<Output = Result<T, Failed>>,
 ) -> Result<T, NotOpen> {
-    match runtime.block_on(async { tokio::time::timeout(left, work).await }) {
+    let timed = async { asynchronous::time::timeout(left, work).await };
+    match runtime.wait(timed).map_err(no_runtime)? {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(failed)) if !failed.is_timeout() => {
             let is_refusal = failed.is_refusal();
@@ -257,7 +254,7 @@ async fn open_pipe(connection: &Connection, tree: TreeId) -> Result<FileId, Fail
             }
             Err(_) => {
                 attempt = attempt.saturating_add(1);
-                tokio::time::sleep(STARTING).await;
+                asynchronous::time::sleep(STARTING).await;
             }
         }
     }

@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use crate::asynchronous::net::{TcpStream, UdpSocket};
+use crate::asynchronous::stream::{AsyncReadExt, AsyncWriteExt};
+use crate::asynchronous::task::JoinSet;
+use crate::asynchronous::time::timeout;
 use simple_dns::rdata::RData;
 use simple_dns::{CLASS, Name, Packet, PacketFlag, QCLASS, QTYPE, Question, RCODE, TYPE};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, UdpSocket};
-use tokio::task::JoinSet;
-use tokio::time::timeout;
 
 use super::nonce;
 use crate::kerberos::Conf;

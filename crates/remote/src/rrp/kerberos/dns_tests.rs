@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use super::super::kdc::Realms;
 use super::*;
+use crate::asynchronous;
 use crate::rrp::step::Step;
 
 /// A server of names that ends with its test.
@@ -46,8 +47,7 @@ fn dnsmasq(arguments: &[String]) -> Option<Server> {
 }
 
 fn asked(conf: &Conf, realm: &str) -> Result<Vec<String>, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(servers(conf, realm))
+    asynchronous::run(servers(conf, realm)).unwrap()
 }
 
 /// Asks until the server has begun.
@@ -154,9 +154,8 @@ fn dns_is_asked_once_for_a_realm() {
     let conf = Conf::default().with_name_servers(vec![place]);
     let step = Step::new("asking for a ticket");
     let realms = Realms::new(&conf, &step);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let early = Duration::from_millis(200);
-    runtime.block_on(async {
+    let run = asynchronous::run(async {
         assert!(timeout(early, realms.servers("TALLY.TEST")).await.is_err());
         assert_eq!(step.get(), "asking DNS for the servers of TALLY.TEST");
         step.set("asking for a ticket");
@@ -165,6 +164,7 @@ fn dns_is_asked_once_for_a_realm() {
         }
         assert_eq!(step.get(), "asking for a ticket");
     });
+    run.unwrap();
     // The question that was given up, and one for all others.
     assert_eq!(heard.load(Ordering::SeqCst), 2);
 }

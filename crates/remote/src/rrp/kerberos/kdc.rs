@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::asynchronous::net::TcpStream;
+use crate::asynchronous::stream::{AsyncReadExt, AsyncWriteExt};
+use crate::asynchronous::time::timeout;
 use smb2::auth::kerberos::messages::{self, KdcRep};
 use tallymon_core::flow::SourceErrorKind;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::time::timeout;
 
 use super::{KerberosError, dns};
 use crate::kerberos::Conf;
