@@ -74,7 +74,8 @@ class Counter:
 
 @final
 class Query:
-    """Counters by path, read together any number of times."""
+    """Counters by path, read together any number of times: of this machine, of `host`, or of the machine that the first
+    path names."""
 
     def __new__(cls, host: str | None = None, *, timeout: float = 10.0) -> Query: ...
     def add(self, path: str) -> int: ...

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyLookupError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use tallymon::core::flow::Value;
 use tallymon::hosts::{HostError, HostTable, KnownHost};
-use tallymon::{CounterHandle, Location, PathError};
+use tallymon::{CounterHandle, Location};
 
 /// Counters by path, read together any number of times.
 ///
@@ -25,6 +25,8 @@ pub(crate) struct Query {
 struct Open {
     query: tallymon::Query,
     handles: Vec<CounterHandle>,
+    /// The deadline of a machine that the first path may name.
+    of_paths: Option<Duration>,
 }
 
 /// The value of a counter at the last collection, or the reason why there is none.
@@ -57,27 +59,37 @@ enum Content {
 impl Query {
     /// A query over the counters of this machine, or of another one: `host` is an address such as
     /// `ssh://web1`, or a name of the table of hosts, as for `tally get -H`. `timeout` is in seconds, for a
-    /// connection and for each answer. Another machine is reached with the first path only.
+    /// connection and for each answer. Another machine is reached with the first path only. Without `host` the
+    /// first path says which machine is read: `\\\\web1\\Memory\\*` names a host of the table.
     #[new]
     #[pyo3(signature = (host=None, *, timeout=10.0))]
     fn new(py: Python<'_>, host: Option<String>, timeout: f64) -> PyResult<Query> {
+        let of_paths = if host.is_none() { Some(deadline(timeout)?) } else { None };
         let location = match host {
             Some(host) => remote(host, timeout)?,
             None => Location::Local,
         };
         let query = py.detach(|| tallymon::Query::open(&location));
         let query = query.map_err(|error| PyOSError::new_err(error.to_string()))?;
-        Ok(Query { open: Mutex::new(Open { query, handles: Vec::new() }) })
+        Ok(Query { open: Mutex::new(Open { query, handles: Vec::new(), of_paths }) })
     }
 
     /// Adds a path, possibly with wildcards, which also match new instances. Returns a number that identifies
     /// its readings.
     fn add(&self, py: Python<'_>, path: &str) -> PyResult<usize> {
         let added = self.with(py, |open| {
-            open.handles.push(open.query.add(path)?);
+            if let Some(timeout) = open.of_paths {
+                let location = Location::of_paths([path], timeout).map_err(|error| error.to_string())?;
+                if matches!(location, Location::Remote { .. }) {
+                    open.query = tallymon::Query::open(&location).map_err(|error| error.to_string())?;
+                }
+            }
+            open.handles.push(open.query.add(path).map_err(|error| error.to_string())?);
+            // Every other path is of the same machine.
+            open.of_paths = None;
             Ok(open.handles.len().saturating_sub(1))
         });
-        added.map_err(|error: PathError| PyLookupError::new_err(error.to_string()))
+        added.map_err(|error: String| PyLookupError::new_err(error))
     }
 
     /// Takes a sample of all counters. A rate needs two.
@@ -101,10 +113,14 @@ impl Query {
     }
 }
 
+fn deadline(seconds: f64) -> PyResult<Duration> {
+    let deadline = Duration::try_from_secs_f64(seconds).ok().filter(|deadline| !deadline.is_zero());
+    deadline.ok_or_else(|| PyValueError::new_err("timeout is a number of seconds above 0"))
+}
+
 /// Where a host is, by its address or by its name in the table of hosts.
 fn remote(host: String, timeout: f64) -> PyResult<Location> {
-    let timeout = Duration::try_from_secs_f64(timeout).ok().filter(|timeout| !timeout.is_zero());
-    let timeout = timeout.ok_or_else(|| PyValueError::new_err("timeout is a number of seconds above 0"))?;
+    let timeout = deadline(timeout)?;
     let failed = |error: HostError| PyValueError::new_err(error.to_string());
     // An address needs no table, so a table that cannot be read is no hindrance.
     let is_address = host.contains("://") || host.starts_with('@');

@@ -95,6 +95,33 @@ def read_and_compare(ada):
     assert none[0].value is None and none[0].reason and "None" in repr(none[0]), none
 
 
+def other_machine(tally):
+    """A table of hosts, and a program `ssh` that plays one of them."""
+    root = os.environ["TALLYMON_ROOT"]
+    programs = os.path.join(root, "programs")
+    os.makedirs(programs, exist_ok=True)
+    with open(os.path.join(root, "hosts"), "w") as table:
+        table.write("far ssh://far\naway ssh://away\n")
+    ssh = os.path.join(programs, "ssh")
+    with open(ssh, "w") as script:
+        script.write(f"#!/bin/sh\ncase \"$*\" in *away*) exit 255;; esac\nexec '{tally}' serve --stdio\n")
+    os.chmod(ssh, 0o755)
+    os.environ["PATH"] = programs + ":" + os.environ["PATH"]
+    query = tallymon.Query()
+    query.add(r"\\far\Memory\Available Bytes")
+    query.add(r"\System\Processes")
+    query.collect()
+    assert all(value > 0 for value in query.values().values()) and len(query.values()) == 2, query.readings()
+    # Every path is of the first one's machine.
+    fails(LookupError, lambda: query.add(r"\\away\Memory\Available Bytes"))
+    for absent in ("away", "nobody"):
+        fails(LookupError, lambda: tallymon.Query().add(rf"\\{absent}\Memory\Available Bytes"))
+    # A path that is refused leaves the query to the next one.
+    query = tallymon.Query()
+    fails(LookupError, lambda: query.add(r"\\nobody\Memory\Available Bytes"))
+    query.add(r"\\far\Memory\Available Bytes")
+
+
 def refusals(publisher, ada, weight):
     fails(ValueError, lambda: tallymon.Publisher("wrong", [tallymon.CounterSet("Empty")]))
     fails(ValueError, lambda: tallymon.CounterSet("Empty").words("Klingon", name="x"))
@@ -129,6 +156,7 @@ def main():
         paths = [r"\Behemoth(*)\Weight", r"\Behemoths Summary\Count"]
         shown = subprocess.run([tally, "get", *paths], capture_output=True, text=True, check=True).stdout
         assert [line.split()[-1] for line in shown.splitlines()] == ["8500", "2"], shown
+        other_machine(tally)
     path = publisher.path
     assert os.path.exists(path)
     del publisher, summary, count, ada, weight

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use tallymon::core::path::CounterPath;
-use tallymon::hosts::{HostTable, KnownHost};
-use tallymon::{Location, Query, open};
+use tallymon::hosts::{HostError, KnownHost};
+use tallymon::{Location, Query, open, other_machine};
 
 use crate::lock::lock;
 use crate::machine;
@@ -45,13 +45,15 @@ impl HostQuery {
 /// `PDH_CSTATUS_NO_MACHINE` for a machine that the table of hosts does not have; `PDH_ACCESS_DENIED` for a
 /// table that cannot be used, as one that others can change.
 pub(crate) fn host_of(machine: Option<&str>) -> Result<Option<KnownHost>, Status> {
-    match machine::is_here(machine) {
-        Err(status::NO_MACHINE) => {}
-        done => return done.map(|()| None),
+    let name = machine.unwrap_or_default();
+    // An address cannot stand in a path.
+    if name.contains("://") {
+        return Err(status::NO_MACHINE);
     }
-    let name = machine.map(|name| name.trim_start_matches('\\')).unwrap_or_default();
-    let table = HostTable::of_environment().map_err(|_| status::ACCESS_DENIED)?;
-    table.named(name).cloned().map(Some).ok_or(status::NO_MACHINE)
+    other_machine(name).map_err(|error| match error {
+        HostError::Unknown(_) => status::NO_MACHINE,
+        _ => status::ACCESS_DENIED,
+    })
 }
 
 /// The machine that a path names.

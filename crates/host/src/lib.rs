@@ -52,6 +52,11 @@ use providers::{Providers, write_definitions};
 pub use publishers::Publishers;
 use registry::Roots;
 
+/// The name of this machine, as its data blocks have it.
+pub fn system_name() -> String {
+    builtin::system_name()
+}
+
 /// All counters of this machine, or those of chosen providers.
 pub struct Host {
     system_name: String,

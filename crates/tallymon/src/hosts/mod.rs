@@ -11,23 +11,24 @@
 //! ```
 //!
 //! `/etc/tallymon/hosts` is for everybody, `tallymon/hosts` in the folder for settings of the user
-//! (`$XDG_CONFIG_HOME`, else `~/.config`) goes before it. With `TALLY_ROOT` the file `hosts` in that folder
+//! (`$XDG_CONFIG_HOME`, else `~/.config`) goes before it. On Windows they are `%ProgramData%\Tallymon\hosts` and
+//! `%APPDATA%\Tallymon\hosts`. With `TALLY_ROOT` the file `hosts` in that folder
 //! is the only one. A table that others can change is refused: it would lead a user's keys to their
 //! machines.
 //!
 //! Passwords for addresses that need one are in the file `credentials` beside the table of the user, see
 //! `passwords`.
 
-use std::env;
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use tallymon_provider::environment;
 use tallymon_remote::{Address, AddressError, without_password};
 
 use crate::private_file;
 
+#[cfg_attr(windows, path = "folders_windows.rs")]
+mod folders;
 #[cfg_attr(not(unix), path = "kcm_absent.rs")]
 mod kcm;
 mod kerberos;
@@ -38,8 +39,11 @@ pub mod keys;
 #[cfg(not(feature = "tls"))]
 #[path = "keys_absent.rs"]
 pub(crate) mod keys;
+mod own_files;
 mod password_program;
 pub(crate) mod passwords;
+
+use own_files::{own_file, table_paths};
 
 /// A host with its name in counter paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +76,8 @@ pub enum HostError {
     Twice(String, String, String),
     /// A text with `://` is not an address.
     Address(AddressError),
+    /// Paths for one query name several machines.
+    Several(Vec<String>),
 }
 
 impl fmt::Display for HostError {
@@ -91,27 +97,19 @@ impl fmt::Display for HostError {
                 table_paths().last().map_or_else(String::new, |path| path.display().to_string())
             ),
             HostError::Address(error) => error.fmt(f),
+            HostError::Several(names) => {
+                write!(
+                    f,
+                    "the paths name {} machines, and a query reads one: {}",
+                    names.len(),
+                    names.join(", ")
+                )
+            }
         }
     }
 }
 
 impl std::error::Error for HostError {}
-
-/// Where the tables are, that of everybody first.
-fn table_paths() -> Vec<PathBuf> {
-    let everybody = environment::ROOT.value().is_none().then(|| PathBuf::from("/etc/tallymon/hosts"));
-    everybody.into_iter().chain(own_file("hosts")).collect()
-}
-
-/// A file of settings of the user.
-fn own_file(name: &str) -> Option<PathBuf> {
-    if let Some(root) = environment::ROOT.value() {
-        return Some(Path::new(&root).join(name));
-    }
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let settings = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")));
-    settings.map(|folder| folder.join("tallymon").join(name))
-}
 
 impl HostTable {
     /// The tables of this machine and this user. A table that does not exist is empty.
@@ -243,7 +241,7 @@ fn table_of(path: &Path) -> io::Result<String> {
 }
 
 /// A host that the table does not name: it is called as in its address.
-fn unnamed(address: Address) -> KnownHost {
+pub(crate) fn unnamed(address: Address) -> KnownHost {
     KnownHost { name: address.host().to_string(), address, groups: Vec::new() }
 }
 
