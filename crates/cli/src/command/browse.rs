@@ -19,7 +19,7 @@ pub(crate) fn run(common: &Common, wanted: &Browse) -> Result<(), Failure> {
         return Err(Failure::new(Kind::Usage, words));
     }
     let mut query = if wanted.log.is_empty() {
-        paths::query(common)?
+        paths::query_of(common, wanted.path.as_slice())?
     } else {
         let log = open_logs(&wanted.log, &reading(&wanted.reading)?)?;
         Query::new(Box::new(log.source()), paths::locale(common)?)?

@@ -9,20 +9,35 @@ use tallymon::core::block::{
 };
 use tallymon::core::request::{Request, RequestKind};
 use tallymon::core::title::{HelpIndex, Language, TitleIndex};
-use tallymon::{Location, Names, open};
+use tallymon::{Location, Names, open, other_machine};
 
 use crate::arguments::{Common, Dump};
 use crate::border;
 use crate::exit::{Failure, Kind};
+use crate::hosts;
 use crate::output::save;
 use crate::paths;
 use crate::words::visible;
 
 pub(crate) fn run(common: &Common, dump: &Dump) -> Result<(), Failure> {
-    let mut source = open(&paths::location(common)?)?;
     let path = Path::new(&dump.what);
-    let request = Request::parse(&dump.what);
     let is_file = path.is_file();
+    // A file of a share begins as a host does.
+    let has_host = !is_file && dump.what.starts_with(r"\\");
+    let (host, what) = if has_host { hosts::split(&dump.what) } else { (None, dump.what.as_str()) };
+    let location = match host {
+        None => paths::location(common)?,
+        Some(host) => {
+            let location = paths::location_of(common, std::slice::from_ref(&dump.what))?;
+            if !matches!(location, Location::Remote { .. }) {
+                // A name that nobody knows is not this machine.
+                other_machine(host)?;
+            }
+            location
+        }
+    };
+    let mut source = open(&location)?;
+    let request = Request::parse(what);
     if let RequestKind::Names(language) | RequestKind::Help(language) = &request.kind
         && !is_file
     {

@@ -32,7 +32,7 @@ pub(crate) fn run(common: &Common, arguments: &Explain) -> Result<(), Failure> {
         };
         return print(arguments, &host.query, Some(&host.prefix), &first, readings.len());
     }
-    let mut query = paths::query(common)?;
+    let mut query = paths::query_of(common, std::slice::from_ref(&arguments.path))?;
     paths::add(&mut query, &arguments.path)?;
     collect(&mut query, common.file.is_none(), arguments.interval)?;
     let readings = query.readings();

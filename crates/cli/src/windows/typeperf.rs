@@ -3,11 +3,13 @@
 use std::io::Write;
 use std::time::Duration;
 
-use tallymon::Query;
 use tallymon::core::path::Part;
 use tallymon::core::title::{Language, TitleIndex};
+use tallymon::hosts::HostError;
 use tallymon::log::Format as Log;
 use tallymon::record::format_of;
+use tallymon::remote::USUAL_TIMEOUT;
+use tallymon::{Location, Query};
 
 use super::completed;
 use super::words::{Known, Takes, Words};
@@ -32,10 +34,13 @@ typeperf { COUNTER... | -cf FILE | -q [OBJECT] | -qx [OBJECT] } [OPTIONS]
   -sc N              stop after so many samples
   -f CSV|TSV|BIN|SQL form of the output, CSV by default; BIN and SQL with -o only
   -o FILE            write into a file
-  -s COMPUTER        the computer of counters that name none
+  -s COMPUTER        the computer of counters that name none: one of the table of hosts
   -config FILE       read options from a file
   -y                 replace a file without asking
 Options begin with - or /.";
+
+/// What Windows says.
+const NONE_VALID: &str = "Error: No valid counters.";
 
 /// Time between samples when nobody says otherwise.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -60,7 +65,14 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
         writeln!(border::stdout(), "{USAGE}")?;
         return Ok(());
     }
-    let mut query = Query::new(tallymon::open(&tallymon::Location::Local)?, Language::ENGLISH)?;
+    let lists = words.has("q") || words.has("qx");
+    let mut counters = if lists { Vec::new() } else { words.counters(&words.names)? };
+    let location = location(&words, &mut counters)?;
+    let mut query = Query::new(tallymon::open(&location)?, Language::ENGLISH)?;
+    let computer = match location {
+        Location::Remote { name, .. } => name,
+        _ => query.system_name().to_owned(),
+    };
     for (option, with_instances) in [("q", false), ("qx", true)] {
         if words.has(option) {
             let mut text = Vec::new();
@@ -73,11 +85,36 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
             return Ok(());
         }
     }
-    watch(&mut query, &words)
+    watch(&mut query, &words, &counters, &computer)
 }
 
-fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
-    let counters = words.counters(&words.names)?;
+/// The one computer that is read: that of `-s`, which is put into the counters that name none if others do, or
+/// that of the counters.
+fn location(words: &Words, counters: &mut [String]) -> Result<Location, Failure> {
+    if let Some(computer) = words.one("s") {
+        let location = match Location::of_host(computer, USUAL_TIMEOUT) {
+            Err(error @ HostError::Unknown(_)) if !counters.is_empty() => {
+                crate::words::say(error);
+                return Err(Failure::new(Kind::NotFound, NONE_VALID));
+            }
+            found => found?,
+        };
+        if counters.iter().all(|counter| !counter.starts_with(r"\\")) {
+            return Ok(location);
+        }
+        let computer = computer.trim_start_matches('\\');
+        for counter in counters.iter_mut().filter(|counter| !counter.starts_with(r"\\")) {
+            *counter = format!(r"\\{computer}\{}", counter.trim_start_matches('\\'));
+        }
+    }
+    // A counter of a computer that nobody knows is not valid, as one that does not exist.
+    let of_counter = |counter: &str| Location::of_paths([counter], USUAL_TIMEOUT);
+    let known = counters.iter().map(String::as_str);
+    let known = known.filter(|counter| !matches!(of_counter(counter), Err(HostError::Unknown(_))));
+    Ok(Location::of_paths(known, USUAL_TIMEOUT)?)
+}
+
+fn watch(query: &mut Query, words: &Words, counters: &[String], computer: &str) -> Result<(), Failure> {
     if counters.is_empty() {
         return Err(Failure::new(Kind::Usage, format_args!("no counter to watch was given\n{USAGE}")));
     }
@@ -98,21 +135,14 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
     };
     let most = words.parsed("sc", number)?;
     let mut invalid = Vec::new();
-    for counter in &counters {
-        let added = match words.one("s") {
-            Some(computer) if !counter.starts_with(r"\\") => {
-                let computer = computer.trim_start_matches('\\');
-                paths::add(query, &format!(r"\\{computer}\{}", counter.trim_start_matches('\\')))
-            }
-            _ => paths::add(query, counter),
-        };
-        invalid.extend(added.err());
+    for counter in counters {
+        invalid.extend(paths::add(query, counter).err());
     }
     let none = invalid.len() == counters.len();
     // With a valid counter it goes on, and its exit code says at the end that others were not.
     let bad = paths::rest_of(invalid, !none).map_err(|failure| {
         failure.message.into_iter().for_each(crate::words::say);
-        Failure::new(Kind::NotFound, "Error: No valid counters.")
+        Failure::new(Kind::NotFound, NONE_VALID)
     })?;
     let log_form = match form {
         Some(Form::Tsv) => Log::Tsv,
@@ -125,7 +155,7 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
             let format = format_of(Some(name), output, log_form)?;
             record(query, (output, overwrite), format, Pace { interval: every, most }, false)?;
         }
-        (None, Some(form)) => console(query, form, every, most)?,
+        (None, Some(form)) => console(query, computer, form, Pace { interval: every, most })?,
         (None, None) => {
             return Err(Failure::new(Kind::Usage, format_args!("-f {name}: say with -o into which file")));
         }
@@ -139,11 +169,16 @@ fn watch(query: &mut Query, words: &Words) -> Result<(), Failure> {
 }
 
 /// Writes rows to the console. Unlike a file it begins with the second sample, so that every row has rates.
-fn console(query: &mut Query, form: Form, every: Duration, most: Option<u64>) -> Result<(), Failure> {
-    let mut rows = Rows::new(border::rows(form), form, query.system_name(), true).for_console();
+fn console(
+    query: &mut Query,
+    computer: &str,
+    form: Form,
+    Pace { interval, most }: Pace,
+) -> Result<(), Failure> {
+    let mut rows = Rows::new(border::rows(form), form, computer, true).for_console();
     note("");
     let stop = Stop::on_signals()?;
-    let mut ticks = Ticks::start(every);
+    let mut ticks = Ticks::start(interval);
     query.collect()?;
     let mut done = 0u64;
     while most.is_none_or(|most| done < most) && stop.wait_until(ticks.next()) {

@@ -110,7 +110,7 @@ fn a_host_that_can_not_be_meant_is_a_named_error() {
         (vec!["get", "-H", "ssh://good1", "--file", "x", AVAILABLE], 2, &["cannot be combined"]),
         (vec!["get", "-H", "ssh://good1", "--log", "x", AVAILABLE], 2, &["cannot be combined"]),
         (vec!["doctor", "-H", "ssh://good1"], 2, &["does not read other machines"]),
-        (vec!["explain", "-H", "ssh://good1", "-H", "ssh://good2", AVAILABLE], 2, &["names 2 hosts"]),
+        (vec!["explain", "-H", "ssh://good1", "-H", "ssh://good2", AVAILABLE], 2, &["name 2 hosts"]),
         (vec!["get", "-H", "ssh://nowhere", AVAILABLE], 6, &["Could not resolve hostname nowhere"]),
         (vec!["serve", "--stdio", "--open"], 2, &["--stdio"]),
     ] {
@@ -416,4 +416,62 @@ fn a_late_host_is_blank_in_a_text_log() {
     let is_blank = |cell: &str| cell.trim_matches('"').trim().is_empty();
     assert!(cells.iter().all(|row| !is_blank(row[1])), "{text}");
     assert!(!is_blank(cells[0][2]) && cells[2..].iter().all(|row| is_blank(row[2])), "{text}");
+}
+
+/// Every command that reads one host reads the one that its paths name.
+#[test]
+fn a_path_names_the_host_of_any_command() {
+    let net = Net::new(&[("good*", &good())]);
+    net.file("root/hosts", b"web1 ssh://good1\nweb2 ssh://good2\naway ssh://away\n");
+    let of = |host: &str| format!(r"\\{host}{AVAILABLE}");
+    let (one, two, away, nobody) = (of("web1"), of("web2"), of("away"), of("nobody"));
+    let explained = net.tally(&["explain", &one]).data();
+    has(&explained, &[r"\Memory\Available MBytes"]);
+    let checked = net.tally(&["check", &one, &one, "-w", "0:"]).data();
+    has(&checked, &["OK - ", "Available MBytes"]);
+    // The block says which machine it is of, so it is the one of the host, however it is named.
+    let there = net.tally(&["dump", r"\\web1\MetadataGlobal"]).data();
+    assert_eq!(there.lines().count(), net.tally(&["dump", "MetadataGlobal"]).data().lines().count());
+    for words in
+        [&["-s", "web1", AVAILABLE, "-sc", "1"][..], &[&one, "-sc", "1"], &["-q", "Memory", "-s", r"\\web1"]]
+    {
+        let ran = net.tally(&[&["compat", "typeperf"], words].concat());
+        assert_eq!(ran.code, Some(0), "{words:?}: {}", ran.err);
+        let host = if words.contains(&"-q") { "" } else { r"\\web1" };
+        has(&ran.out, &[&format!("{host}{AVAILABLE}")]);
+    }
+    for (arguments, code, words) in [
+        (vec!["explain", &*away], 6, "away"),
+        (vec!["explain", &*nobody], 6, "leave the host out"),
+        (vec!["dump", r"\\away\Global"], 6, "away"),
+        (vec!["dump", r"\\nobody\Global"], 3, "no host or group is called \"nobody\""),
+        (vec!["compat", "typeperf", "-s", "nobody", AVAILABLE], 3, "no host or group is called \"nobody\""),
+        (vec!["compat", "typeperf", "-s", "away", AVAILABLE], 6, "away"),
+        (
+            vec!["compat", "typeperf", &*one, &*two],
+            2,
+            "the paths name 2 machines, and a query reads one: web1, web2",
+        ),
+    ] {
+        let ran = net.tally(&arguments);
+        assert_eq!(ran.code, Some(code), "{arguments:?}: {}{}", ran.out, ran.err);
+        has(&ran.err, &[words]);
+    }
+    // A plugin says what is wrong in its line.
+    for (arguments, words) in [
+        (vec!["check", &*one, &*two], "name 2 hosts, and this command reads one"),
+        (vec!["check", &*one, AVAILABLE], "name 2 hosts, and this command reads one"),
+        (vec!["check", "-H", "web2", &*one], "name 2 hosts, and this command reads one"),
+        (vec!["check", &*away], "away"),
+    ] {
+        let ran = net.tally(&arguments);
+        assert_eq!(ran.code, Some(3), "{arguments:?}: {}{}", ran.out, ran.err);
+        has(&ran.out, &["UNKNOWN - ", words]);
+    }
+    // A session of Windows' words records the host, and is one of this machine.
+    let made =
+        net.tally(&["compat", "logman", "create", "counter", "far", "-s", "web1", "-c", AVAILABLE, &two]);
+    assert_eq!(made.code, Some(0), "{}{}", made.out, made.err);
+    let shown = net.tally(&["compat", "logman", "query", "far"]).out;
+    has(&shown, &[r"\\web1\Memory\Available MBytes", r"\\web2\Memory\Available MBytes"]);
 }

@@ -99,7 +99,11 @@ fn what_is_not_done_here_is_said() {
         (&["create", "counter", "x", "-c", AVAILABLE, "-rc", "task"], 2, "-rc: no program"),
         (&["create", "counter", "x", "-c", AVAILABLE, "-ets"], 2, "-ets: there are no trace sessions"),
         (&["create", "counter", "x", "-c", AVAILABLE, "-pid", "1"], 2, "-pid: "),
-        (&["create", "counter", "x", "-c", AVAILABLE, "-s", "OTHER"], 6, "-s OTHER: this is "),
+        (
+            &["create", "counter", "x", "-c", AVAILABLE, "-s", "OTHER"],
+            3,
+            "no host or group is called \"OTHER\"",
+        ),
         (
             &["create", "counter", "x", "-c", AVAILABLE, "-m", "later"],
             2,

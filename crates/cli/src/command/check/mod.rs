@@ -48,7 +48,7 @@ fn answer(common: &Common, check: &Check) -> Result<(), Failure> {
     };
     ranges("warning", &check.warning)?;
     ranges("critical", &check.critical)?;
-    let mut query = paths::query(common)?;
+    let mut query = paths::query_of(common, &check.paths)?;
     let mut handles = Vec::with_capacity(check.paths.len());
     for path in &check.paths {
         handles.push(paths::add(&mut query, path)?);

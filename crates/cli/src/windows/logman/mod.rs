@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tallymon::log::Format;
+use tallymon::other_machine;
 use tallymon::record::session::{Limit, SessionSettings, SessionState, SessionStore};
 
 use super::completed;
@@ -14,7 +15,6 @@ use crate::arguments::parse::interval;
 use crate::border;
 use crate::command::relog::machine_time;
 use crate::exit::{Failure, Kind};
-use crate::paths;
 use crate::session::collector_set::{MEGABYTE, RING, quoted};
 use crate::session::{self, collector_set};
 use crate::words::{say, visible};
@@ -48,7 +48,8 @@ logman VERB [counter] NAME [OPTIONS]
   -cnf [[[HH:]MM:]SS]   begin a new log at that size, or after this time
   -v nnnnnn             number the logs; they always are here
   -m [start] [stop]     start or stop by hand, not at the times of -b and -e
-  -s COMPUTER           this computer; no other can be reached
+  -s COMPUTER           the computer of counters that name none: one of the table of hosts. Sessions are of this
+                        computer, whichever they record
   -y                    replace a file or a session without asking
   -a, -ow, -as          accepted and ignored: a session that was killed continues its log, and every log has its own
                         number
@@ -170,8 +171,11 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
     if let Some(refused) = refused {
         return Err(Failure::new(Kind::Usage, refused));
     }
-    if let Some(computer) = words.one("s") {
-        this_computer(computer)?;
+    let mut of_computer = Common::default();
+    if let Some(computer) = words.one("s")
+        && other_machine(computer)?.is_some()
+    {
+        of_computer.host = vec![computer.to_owned()];
     }
     let name = words.one("n").or_else(|| names.next());
     let store = SessionStore::of_environment()?;
@@ -190,7 +194,7 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
             }
             let mut settings = SessionSettings::new(name, store.default_folder(name));
             settings.format = Format::Blg;
-            let mut settings = changed(settings, &words, &negated)?;
+            let mut settings = changed(settings, &of_computer, &words, &negated)?;
             as_kind(&mut settings, kind)?;
             // A counter that does not exist is an error now, not later when nobody looks.
             if settings.check().is_ok() {
@@ -198,7 +202,7 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
             }
             session::keep(&store, &settings)?;
         }
-        "update" => session::keep(&store, &changed(store.read(name)?, &words, &negated)?)?,
+        "update" => session::keep(&store, &changed(store.read(name)?, &of_computer, &words, &negated)?)?,
         "query" => describe(&store, &store.read(name)?)?,
         "start" => start(&common, &store, name)?,
         "stop" => {
@@ -238,18 +242,6 @@ fn start(common: &Common, store: &SessionStore, name: &str) -> Result<(), Failur
     session::start(common, store, &settings)
 }
 
-/// Refuses any other computer than this one.
-fn this_computer(name: &str) -> Result<(), Failure> {
-    let bare = name.trim_start_matches('\\');
-    let query = paths::query(&Common::default())?;
-    if [query.system_name(), "localhost", "."].iter().any(|known| known.eq_ignore_ascii_case(bare)) {
-        return Ok(());
-    }
-    let words =
-        format!("logman: -s {name}: this is {}, and no other computer can be reached", query.system_name());
-    Err(Failure::new(Kind::Unreachable, words))
-}
-
 fn file(words: &Words) -> Result<&Path, Failure> {
     let missing = || Failure::new(Kind::Usage, "say with -xml which file");
     words.one("xml").map(Path::new).ok_or_else(missing)
@@ -258,15 +250,16 @@ fn file(words: &Words) -> Result<&Path, Failure> {
 /// Settings with the options of a command line in them.
 fn changed(
     mut settings: SessionSettings,
+    of_computer: &Common,
     words: &Words,
     negated: &[String],
 ) -> Result<SessionSettings, Failure> {
     let off = |name: &str| negated.iter().any(|word| word.trim_start_matches('-').eq_ignore_ascii_case(name));
     let counters = words.counters(&[])?;
     if !counters.is_empty() {
-        (settings.counters, settings.all_objects) = (counters, false);
-        settings.hosts.clear();
+        settings.all_objects = false;
     }
+    session::hosts::choose(of_computer, &mut settings, &counters)?;
     settings.interval = words.parsed("si", interval)?.unwrap_or(settings.interval);
     if let Some(output) = words.output()?.map(|path| path.to_string_lossy()) {
         (settings.folder, settings.base) = place(&output, &settings.name)?;
