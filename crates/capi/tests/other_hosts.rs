@@ -7,22 +7,19 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 
 use tallymon::core::request::Request;
 use tallymon::core::title::{Language, TitleIndex};
 use tallymon::log::ReadOptions;
-use tallymon::remote::tls::listen::{Keeper, Options, Server};
-use tallymon::remote::tls::pair::PairingCode;
-use tallymon::remote::tls::{Identity, KeyHash, Limits};
+use tallymon::remote::tls::Identity;
 use tallymon::{Location, Log};
 use tallymon_export::samba::SambaTables;
 use tallymon_testkit::{Samba, Scratch, peer};
 
 #[allow(dead_code, reason = "here the program has the shared library")]
 mod bench;
+mod far;
 
 use bench::{Bench, SANITIZED, lines};
 
@@ -143,24 +140,6 @@ fn a_machine_that_goes_costs_only_its_own_counters() {
     reader.check(4);
 }
 
-/// Lets in whoever has this key.
-#[derive(Debug)]
-struct Knows(KeyHash);
-
-impl Keeper for Knows {
-    fn client(&self, key: &KeyHash) -> Option<String> {
-        (*key == self.0).then(|| "desk".to_string())
-    }
-
-    fn begin_try(&self) -> Result<Option<PairingCode>, String> {
-        Ok(None)
-    }
-
-    fn pair(&self, _: &PairingCode, _: &KeyHash, _: &str) -> Result<String, String> {
-        Err("no code is open".to_string())
-    }
-}
-
 /// Passes bytes on to a server and back, as long as the file is there. Returns its port.
 fn relay(server: SocketAddr, alive: PathBuf) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -190,27 +169,12 @@ fn a_machine_over_tls_that_goes_costs_only_its_own_counters() {
     let Some(reader) = Reader::new("other-hosts-tls") else { return };
     let own = Identity::new_pem("desk").unwrap();
     let key = Identity::from_pem(&own).unwrap().hash();
-    let identity = Identity::from_pem(&Identity::new_pem("far").unwrap()).unwrap();
-    let far = identity.hash();
-    let server = Server::bind(Options {
-        listen: "127.0.0.1:0".parse().unwrap(),
-        identity,
-        name: "far".to_string(),
-        keeper: Arc::new(Knows(key)),
-        open: Box::new(|| tallymon::open(&Location::Local)),
-        limits: Limits::default(),
-        report: Box::new(|event| eprintln!("{event}")),
-    })
-    .unwrap();
-    let port = relay(server.address(), reader.alive.clone());
-    // It ends with this program.
-    thread::spawn(move || server.run(&AtomicBool::new(false)));
+    let (address, far) = far::serve(key);
+    let port = relay(address, reader.alive.clone());
     let (address, nobody) = (format!("tls://127.0.0.1:{port}"), "tls://127.0.0.1:1");
     reader.file("root/hosts", &format!("far {address}\ndead {nobody}\n"), 0o644);
-    reader.file("root/user/remote/identity.pem", &own, 0o600);
-    let servers = format!("server far {far} {address}\nserver dead {far} {nobody}\n");
-    reader.file("root/user/remote/peers", &servers, 0o600);
-    fs::set_permissions(reader.bench.0.join("root/user/remote"), fs::Permissions::from_mode(0o700)).unwrap();
+    let servers = [("far", far, address.as_str()), ("dead", far, nobody)];
+    far::write_keys(&reader.bench.0.join("root"), &own, &servers);
     reader.check(4);
 }
 

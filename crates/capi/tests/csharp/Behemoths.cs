@@ -66,7 +66,7 @@ static class Behemoths
     }
 
     /// <summary>One that answers, one that does not, and one that is not in the table.</summary>
-    static void OtherMachines(string far)
+    static void OtherMachines(string far, int categories)
     {
         Is(true, PerformanceCounterCategory.Exists("Memory", far), "a category of another machine");
         Is(false, PerformanceCounterCategory.Exists("Dragon", far), "a category that it has not");
@@ -76,12 +76,14 @@ static class Behemoths
         Is(far, category.MachineName, "MachineName of a category");
         Is(true, category.GetInstanceNames().Length > 1, "processors of it");
         Is(far, category.GetCounters("_Total")[0].MachineName, "MachineName of its counters");
-        Is(true, PerformanceCounterCategory.GetCategories(far).Length > 10, "many categories of it");
+        int found = PerformanceCounterCategory.GetCategories(far).Length;
+        Is(true, found >= categories, found + " categories of it, at least " + categories + " expected, enough");
         using (var memory = new PerformanceCounter("Memory", "Available Bytes", "", "\\\\" + far))
             Is(true, memory.NextValue() > 1e6f, "memory of it");
         var processor = new PerformanceCounter("Processor", "% Processor Time", "_Total") { MachineName = far };
         processor.NextValue();
-        Thread.Sleep(50);
+        // Samba shows a sample for some time.
+        Thread.Sleep(400);
         float load = processor.NextValue();
         Is(true, load >= 0 && load <= 100, "load of it");
         Fails<InvalidOperationException>(() => processor.Increment(), "writing its counters");
@@ -98,6 +100,18 @@ static class Behemoths
                 "does not answer", () => new PerformanceCounterCategory("Memory", absent).GetCounters(),
                 "GetCounters, of " + absent);
         }
+    }
+
+    /// <summary>One that refuses who logs in.</summary>
+    static void Locked(string locked)
+    {
+        Says("access is denied", () => PerformanceCounterCategory.Exists("Memory", locked), "Exists, of " + locked);
+        Says(
+            "access is denied", () => new PerformanceCounterCategory("Processor", locked).GetInstanceNames(),
+            "GetInstanceNames, of " + locked);
+        Says(
+            "access is denied", () => new PerformanceCounter("Memory", "Available Bytes", "", locked).NextValue(),
+            "NextValue, of " + locked);
     }
 
     static void Main()
@@ -220,7 +234,10 @@ static class Behemoths
 
         string far = Environment.GetEnvironmentVariable("TALLYMON_TEST_FAR");
         if (!string.IsNullOrEmpty(far))
-            OtherMachines(far);
+            OtherMachines(far, int.Parse(Environment.GetEnvironmentVariable("TALLYMON_TEST_CATEGORIES")));
+        string locked = Environment.GetEnvironmentVariable("TALLYMON_TEST_LOCKED");
+        if (!string.IsNullOrEmpty(locked))
+            Locked(locked);
         Console.WriteLine("{0} wrong", wrong);
         Console.In.ReadToEnd();
         PerformanceCounterCategory.Delete("Behemoth");
