@@ -226,6 +226,11 @@ pub(crate) struct Relay {
 
 impl Relay {
     fn start(target: u16) -> Relay {
+        Relay::slow(target, Duration::ZERO)
+    }
+
+    /// One that holds back each part that comes, from both sides.
+    pub(crate) fn slow(target: u16, hold: Duration) -> Relay {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let port = listener.local_addr().expect("it has an address").port();
         let times = Arc::new(Mutex::new(Vec::new()));
@@ -237,7 +242,7 @@ impl Relay {
                     let both = (from.try_clone(), to.try_clone());
                     let (Ok(from), Ok(to)) = both else { continue };
                     let times = Arc::clone(&for_thread);
-                    thread::spawn(move || pass(from, to, &times));
+                    thread::spawn(move || pass(from, to, hold, &times));
                 }
             }
         });
@@ -254,11 +259,12 @@ impl Relay {
     }
 }
 
-fn pass(mut from: TcpStream, mut to: TcpStream, times: &Mutex<Vec<Instant>>) {
+fn pass(mut from: TcpStream, mut to: TcpStream, hold: Duration, times: &Mutex<Vec<Instant>>) {
     let _ = to.set_nodelay(true);
     let mut part = vec![0; 256 << 10];
     while let Ok(count @ 1..) = from.read(&mut part) {
         times.lock().unwrap_or_else(PoisonError::into_inner).push(Instant::now());
+        thread::sleep(hold);
         if to.write_all(&part[..count]).is_err() {
             break;
         }
