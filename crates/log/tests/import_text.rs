@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tallymon_log::{Cooker, ReadOptions, open};
+use tallymon_log::{Cooker, ReadOptions, open, read_bytes};
 use tallymon_testkit::{Scratch, peer};
 
 /// The program, a column of its report, our counter with `{}` for the instance, and the factor.
@@ -215,27 +215,107 @@ fn reports_of_this_machine_have_the_values_that_are_printed() {
     }
 }
 
-/// Whether a counter of memory has a value, in bytes or as it is printed.
-fn has_memory(values: &HashMap<String, f64>, printed: f64) -> bool {
-    let is_memory = |path: &str| {
-        ["Memory Details\\", "Memory\\", "nmon MEM\\"].iter().any(|object| path.starts_with(object))
-    };
-    let equal = |ours: f64| (ours / 1_048_576.0 - printed).abs() < 1e-6 || (ours - printed).abs() < 1e-6;
-    values.iter().any(|(path, ours)| is_memory(path) && equal(*ours))
+/// The counter that a value of nmon becomes, by its line and its column, and what it is multiplied by.
+fn of_nmon(word: &str, title: &str) -> (String, f64) {
+    const MIB: f64 = 1_048_576.0;
+    let processor = word.strip_prefix("CPU").map(|nth| match nth.parse::<u32>() {
+        Ok(nth) => (nth - 1).to_string(),
+        Err(_) => "_Total".to_owned(),
+    });
+    if let Some(cpu) = processor {
+        let name = match title {
+            "User%" => "Processor({})\\% User Time",
+            "Sys%" => "Processor({})\\% Privileged Time",
+            "Wait%" => "Processor States({})\\% IO Wait",
+            "Idle%" => "Processor States({})\\% Idle",
+            "Steal%" => "Processor States({})\\% Steal",
+            other => &format!("nmon CPU({{}})\\{other}"),
+        };
+        return (name.replace("{}", &cpu), 1.0);
+    }
+    match (word, title) {
+        ("NET" | "NETPACKET", _) => {
+            let (interface, way) = title.split_once('-').unwrap();
+            let (name, factor) = match way {
+                "read-KB/s" => ("Bytes Received/sec", 1024.0),
+                "write-KB/s" => ("Bytes Sent/sec", 1024.0),
+                "read/s" => ("Packets Received/sec", 1.0),
+                _ => ("Packets Sent/sec", 1.0),
+            };
+            (format!(r"Network Interface({interface})\{name}"), factor)
+        }
+        ("DISKBUSY", _) => (format!(r"Block Device({title})\% Active Time"), 1.0),
+        ("DISKREAD", _) => (format!(r"PhysicalDisk({title})\Disk Read Bytes/sec"), 1024.0),
+        ("DISKWRITE", _) => (format!(r"PhysicalDisk({title})\Disk Write Bytes/sec"), 1024.0),
+        ("DISKXFER", _) => (format!(r"PhysicalDisk({title})\Disk Transfers/sec"), 1.0),
+        ("DISKBSIZE", _) => (format!(r"PhysicalDisk({title})\Avg. Disk Bytes/Transfer"), 1024.0),
+        ("MEM", "memfree") => (r"Memory\Free & Zero Page List Bytes".to_owned(), MIB),
+        ("MEM", "memtotal") => (r"Memory Details\Total Bytes".to_owned(), MIB),
+        ("MEM", "swaptotal") => (r"Memory Details\Swap Total Bytes".to_owned(), MIB),
+        ("MEM", "swapfree") => (r"Memory Details\Swap Free Bytes".to_owned(), MIB),
+        ("MEM", "cached") => (r"Memory Details\Cached Bytes".to_owned(), MIB),
+        ("MEM", "buffers") => (r"Memory Details\Buffer Bytes".to_owned(), MIB),
+        ("MEM", "swapcached") => (r"Memory Details\Swap Cached Bytes".to_owned(), MIB),
+        ("MEM", "active") => (r"Memory Details\Active Bytes".to_owned(), MIB),
+        ("MEM", "inactive") => (r"Memory Details\Inactive Bytes".to_owned(), MIB),
+        ("PROC", "Runnable") => (r"System Extended\Tasks Running".to_owned(), 1.0),
+        ("PROC", "Blocked") => (r"System Extended\Tasks Blocked".to_owned(), 1.0),
+        ("PROC", "pswitch") => (r"System\Context Switches/sec".to_owned(), 1.0),
+        ("PROC", "fork") => (r"System Extended\Tasks Started/sec".to_owned(), 1.0),
+        ("PROC", "exec") => (r"nmon PROC\exec".to_owned(), 1.0),
+        _ => (format!(r"nmon {word}\{title}"), 1.0),
+    }
 }
 
-#[test]
-fn a_file_of_nmon_has_its_values() {
-    let path = fixture("nmon.nmon");
-    let rows = read(&path);
-    let text = std::fs::read_to_string(&path).unwrap();
+/// The name of the instance that a line about a process became, with the prefix of its paths.
+fn process_of(values: &HashMap<String, f64>, id: f64, program: &str) -> String {
+    let own = values.iter().find(|(path, value)| {
+        path.starts_with("Process(") && path.ends_with(r"\ID Process") && **value == id
+    });
+    let path = own.unwrap_or_else(|| panic!("no process {id} {program}")).0;
+    let name = path.strip_prefix("Process(").unwrap().strip_suffix(r")\ID Process").unwrap();
+    assert!(name == program || name.starts_with(&format!("{program}#")), "{name} is {program}");
+    format!("Process({name})")
+}
+
+/// Compares every number of a file of nmon. Returns how many there are, and how many are of processes.
+fn compare_nmon(path: &Path) -> (usize, usize) {
+    let rows = read(path);
+    let text = std::fs::read_to_string(path).unwrap();
     let mut titles: HashMap<&str, Vec<&str>> = HashMap::new();
-    let (mut row, mut compared) = (usize::MAX, 0);
+    let (mut row, mut compared, mut of_processes) = (usize::MAX, 0, 0);
+    let equal = |values: &HashMap<String, f64>, path: &str, expected: f64, line: &str| {
+        let ours = values.get(path).unwrap_or_else(|| panic!("no {path}: {line}"));
+        assert!((ours - expected).abs() <= 1e-9 * expected.abs(), "{path}: {ours} and {expected}: {line}");
+    };
     for line in text.lines() {
         let parts: Vec<&str> = line.split(',').collect();
         match parts[..] {
-            ["AAA", ..] => {}
+            // About the machine, and what nmon counts of the file systems only if it is asked to.
+            ["AAA" | "BBBP", ..] => {}
             ["ZZZZ", _, ..] => row = row.wrapping_add(1),
+            ["TOP", id, snapshot, ..] if snapshot.starts_with("T0") => {
+                let &[user, system, size, resident, _, _, _, minor, major, program, threads, _] = &parts[4..]
+                else {
+                    panic!("{line}")
+                };
+                let values = &rows[row].1;
+                let process = process_of(values, id.parse().unwrap(), program);
+                let number = |text: &str| text.parse::<f64>().unwrap();
+                for (counter, expected) in [
+                    ("% Processor Time", number(parts[3])),
+                    ("% User Time", number(user)),
+                    ("% Privileged Time", number(system)),
+                    ("Virtual Bytes", number(size) * 1024.0),
+                    ("Working Set", number(resident) * 1024.0),
+                    ("Page Faults/sec", number(minor) + number(major)),
+                    ("Thread Count", number(threads)),
+                ] {
+                    equal(values, &format!("{process}\\{counter}"), expected, line);
+                    of_processes += 1;
+                }
+            }
+            ["TOP", ..] => {}
             [word, second, ..] if !second.starts_with("T0") => {
                 titles.insert(word, parts[2..].to_vec());
             }
@@ -245,61 +325,74 @@ fn a_file_of_nmon_has_its_values() {
                     if printed < 0.0 || (printed == 0.0 && value.starts_with('-')) {
                         continue;
                     }
-                    let values = &rows[row].1;
-                    let fits = |path: String, factor: f64| {
-                        values.get(&path).is_some_and(|ours| (ours / factor - printed).abs() < 1e-6)
-                    };
-                    let processor = word.strip_prefix("CPU").map(|nth| match nth.parse::<u32>() {
-                        Ok(nth) => (nth - 1).to_string(),
-                        Err(_) => "_Total".to_owned(),
-                    });
-                    let found = match (word, processor) {
-                        (_, Some(cpu)) => {
-                            let name = match *title {
-                                "User%" => "Processor({})\\% User Time",
-                                "Sys%" => "Processor({})\\% Privileged Time",
-                                "Wait%" => "Processor States({})\\% IO Wait",
-                                "Idle%" => "Processor States({})\\% Idle",
-                                "Steal%" => "Processor States({})\\% Steal",
-                                other => &format!("nmon CPU({{}})\\{other}"),
-                            };
-                            fits(name.replace("{}", &cpu), 1.0)
-                        }
-                        ("NET" | "NETPACKET", None) => {
-                            let (interface, way) = title.split_once('-').unwrap();
-                            let name = match way {
-                                "read-KB/s" => "Bytes Received/sec",
-                                "write-KB/s" => "Bytes Sent/sec",
-                                "read/s" => "Packets Received/sec",
-                                _ => "Packets Sent/sec",
-                            };
-                            let factor = if word == "NET" { 1024.0 } else { 1.0 };
-                            fits(format!(r"Network Interface({interface})\{name}"), factor)
-                        }
-                        ("DISKBUSY", _) => fits(format!(r"Block Device({title})\% Active Time"), 1.0),
-                        ("DISKREAD", _) => {
-                            fits(format!(r"PhysicalDisk({title})\Disk Read Bytes/sec"), 1024.0)
-                        }
-                        ("DISKWRITE", _) => {
-                            fits(format!(r"PhysicalDisk({title})\Disk Write Bytes/sec"), 1024.0)
-                        }
-                        ("DISKXFER", _) => fits(format!(r"PhysicalDisk({title})\Disk Transfers/sec"), 1.0),
-                        ("DISKBSIZE", _) => {
-                            fits(format!(r"PhysicalDisk({title})\Avg. Disk Bytes/Transfer"), 1024.0)
-                        }
-                        ("MEM", _) => has_memory(values, printed),
-                        ("PROC", _) => values.values().any(|ours| (ours - printed).abs() < 1e-6),
-                        _ => fits(format!(r"nmon {word}\{title}"), 1.0),
-                    };
-                    assert!(found, "{line}: {title} {value}");
+                    let (path, factor) = of_nmon(word, title);
+                    equal(&rows[row].1, &path, printed * factor, line);
                     compared += 1;
                 }
             }
             _ => {}
         }
     }
-    assert!(compared > 150, "only {compared} values");
     assert_eq!(rows.len(), 3);
+    (compared, of_processes)
+}
+
+#[test]
+fn a_file_of_nmon_has_its_values() {
+    let (compared, _) = compare_nmon(&fixture("nmon.nmon"));
+    assert!(compared > 150, "only {compared} values");
+    let Some(nmon) = peer("nmon") else { return };
+    let folder = Scratch::new();
+    let path = folder.join("fresh.nmon");
+    // Something that nmon lists: it leaves out processes without processor time.
+    let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    // It goes on in the background, and prints the id of that process.
+    let out =
+        Command::new(nmon).arg("-F").arg(&path).args(["-s", "1", "-c", "3", "-t", "-p"]).output().unwrap();
+    let id: u32 = String::from_utf8(out.stdout).unwrap().trim().parse().unwrap();
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let runs = || {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat"));
+        stat.is_ok_and(|stat| stat.contains("(nmon)") && !stat.contains(") Z "))
+    };
+    while runs() && std::time::Instant::now() < end {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    busy.kill().unwrap();
+    busy.wait().unwrap();
+    let (compared, of_processes) = compare_nmon(&path);
+    assert!(compared > 150 && of_processes >= 14, "{compared} values, {of_processes} of processes");
+}
+
+#[test]
+fn processes_of_nmon_have_names_with_commas_and_damage_is_named() {
+    let text = "AAA,progname,nmon\nTOP,%CPU Utilisation\n\
+        TOP,0000001,T0001,1.0,1.0,0.0,10,10,1,1,1,5,0,early,1,0\n\
+        TOP,+PID,Time,%CPU,%Usr,%Sys,Size,ResSet,ResText,ResData,ShdLib,MinorFault,MajorFault,Command,Threads,IOwaitTime\n\
+        ZZZZ,T0001,23:09:22,22-NOV-2026\n\
+        TOP,0000007,T0001,12.50,10.00,2.50,100,50,1,2,3,4,1,a,b (c),6,0\n\
+        TOP,0000008,T0001,1.00,1.00,0.00,100,50,1,2\n\
+        TOP,0000009,T0001,nan,1.00,-1,100,50,1,2,3,4,1,,6,0\n";
+    let mut log = read_bytes(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let record = log.next_record().unwrap().unwrap();
+    let values = Cooker::default().cook(&record);
+    let columns = log.about().columns.iter().map(|column| column.path.clone());
+    let found: HashMap<String, Option<f64>> = columns
+        .zip(values)
+        .map(|(path, value)| (path, value.ok().and_then(|value| value.as_f64())))
+        .collect();
+    for (path, expected) in [
+        (r"\Process(a,b (c))\% Processor Time", Some(12.5)),
+        (r"\Process(a,b (c))\Page Faults/sec", Some(5.0)),
+        (r"\Process(a,b (c))\Thread Count", Some(6.0)),
+        (r"\Process(unknown)\% Processor Time", None),
+        (r"\Process(unknown)\% Privileged Time", None),
+        (r"\Process(unknown)\ID Process", Some(9.0)),
+    ] {
+        assert_eq!(found.get(path), Some(&expected), "{path} in {:?}", found.keys());
+    }
+    let lines: Vec<Option<u64>> = log.about().notes.damage.iter().map(|damage| damage.line).collect();
+    assert_eq!(lines, [Some(3), Some(7)]);
 }
 
 #[test]

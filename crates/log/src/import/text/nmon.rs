@@ -1,11 +1,12 @@
-//! Reads the files of nmon: lines with a word, a snapshot number and values, separated by commas.
+//! Reads the files of nmon: lines with a word, a snapshot number and values, separated by commas. In lines about
+//! processes (`TOP`) the id of the process stands before the number of the snapshot.
 
 use std::collections::HashMap;
 use std::io::BufRead;
 
 use tallymon_core::time::FileTime;
 
-use super::tables::{NMON_CPU, NMON_DISK, NMON_MACHINE, NMON_NET};
+use super::tables::{NMON_CPU, NMON_DISK, NMON_MACHINE, NMON_NET, NMON_PROCESS};
 use super::times::{date_with_name, join, time_of_day};
 use crate::error::LogError;
 use crate::format::Format;
@@ -90,6 +91,33 @@ impl<R: BufRead + Send> NmonDecoder<R> {
     }
 }
 
+impl<R> NmonDecoder<R> {
+    /// Puts a line about a process: `TOP,0009024,T0002,20.98,…,python3,1,0`.
+    fn put_process(&self, columns: &mut Columns, id: &str, values: &[&str]) -> Result<(), &'static str> {
+        let names = self.names.get("TOP").ok_or("a process before the names of its columns")?;
+        // The first name is that of the snapshot.
+        let names = names.get(1..).unwrap_or_default();
+        let at = names.iter().position(|name| name == "Command").ok_or("processes without their programs")?;
+        // The name of a program may have commas: it is what the columns before and behind it leave.
+        let behind = names.len().saturating_sub(at.saturating_add(1));
+        let end = values.len().checked_sub(behind).filter(|end| *end > at);
+        let end = end.ok_or("a process without all of its values")?;
+        let program = values.get(at..end).unwrap_or_default().join(",");
+        let name = if program.is_empty() { "unknown" } else { program.as_str() };
+        let field = |name, value: &str| {
+            let number =
+                value.trim().parse::<f64>().ok().filter(|number| *number >= 0.0 && number.is_finite());
+            Field { name, number: number.map(Number::F64), own: VALUE, source: 0 }
+        };
+        let before = names.iter().zip(values).take(at);
+        let after = names.iter().skip(at.saturating_add(1)).zip(values.iter().skip(end));
+        let of_line = before.chain(after).map(|(name, value)| field(name.as_str(), value));
+        let fields: Vec<Field<'_>> = std::iter::once(field("PID", id)).chain(of_line).collect();
+        columns.put(&NMON_PROCESS, names.len() as u64, Some((&format!("{id} {name}"), name)), &fields);
+        Ok(())
+    }
+}
+
 /// A number for the only field of a record.
 pub(super) fn hash(text: &str) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
@@ -138,8 +166,11 @@ impl<R: BufRead + Send> Decoder for NmonDecoder<R> {
                     ..,
                 ) => {}
                 // Processes: their number stands before the snapshot.
-                ("TOP", ..) => {
-                    columns.about.notes.remark("lines about processes (TOP) are not read");
+                ("TOP", id, [snapshot, values @ ..]) if is_snapshot(snapshot) => {
+                    let put = row.ok_or("a process before the first time is left out");
+                    if let Err(words) = put.and_then(|_| self.put_process(columns, id, values)) {
+                        columns.damage_line(line.byte, line.number, words.to_owned());
+                    }
                 }
                 (word, second, values) if is_snapshot(second) => {
                     if row.is_none() {

@@ -337,6 +337,23 @@ pub(super) const COLLECTL_PROCESS: Table<'static> = Table {
     ],
 };
 
+/// A process in nmon: a line `TOP`.
+pub(super) const NMON_PROCESS: Table<'static> = Table {
+    group: "nmon TOP",
+    own: "nmon TOP",
+    rows: &[
+        row("PID", "Process", "ID Process", VALUE),
+        row("%CPU", "Process", "% Processor Time", VALUE),
+        row("%Usr", "Process", "% User Time", VALUE),
+        row("%Sys", "Process", "% Privileged Time", VALUE),
+        row("Size", "Process", "Virtual Bytes", KIB),
+        row("ResSet", "Process", "Working Set", KIB),
+        row("MinorFault + MajorFault", "Process", "Page Faults/sec", VALUE),
+        row("MajorFault", "nmon TOP", "MajorFault", VALUE),
+        row("Threads", "Process", "Thread Count", VALUE),
+    ],
+};
+
 /// The tables of the documentation.
 #[cfg(test)]
 pub(crate) fn tables() -> Vec<Table<'static>> {
@@ -344,6 +361,7 @@ pub(crate) fn tables() -> Vec<Table<'static>> {
         vec![MPSTAT, AVG_CPU, IOSTAT, PIDSTAT, VMSTAT, VMSTAT_CPU, NMON_CPU, NMON_NET, NMON_DISK];
     tables.extend_from_slice(NMON_MACHINE);
     tables.extend_from_slice(&[
+        NMON_PROCESS,
         COLLECTL_CPU,
         COLLECTL_MACHINE,
         COLLECTL_MEMORY,
