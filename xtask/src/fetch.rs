@@ -99,8 +99,9 @@ fn deb_files(work: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 /// The packages of Performance Co-Pilot, with the libraries that few systems have.
-const PCP: [&str; 13] = [
+const PCP: [&str; 14] = [
     "pcp",
+    "python3-pcp",
     "pcp-conf",
     "libpcp3",
     "libpcp-archive1",
@@ -120,7 +121,8 @@ const PCP: [&str; 13] = [
 pub(crate) fn pcp() -> Result<(), String> {
     let folder = crate::target_folder().join("peers/pcp");
     let names = folder.join("var/lib/pcp/pmns");
-    if Path::new("/usr/lib/pcp/bin/pmcd").exists() || names.join("root").exists() {
+    let has_reporter = folder.join("usr/lib/python3/dist-packages/pcp/pmapi.py").exists();
+    if Path::new("/usr/lib/pcp/bin/pmcd").exists() || names.join("root").exists() && has_reporter {
         return Ok(());
     }
     if !Path::new("/usr/bin/apt-get").exists() {

@@ -375,6 +375,179 @@ fn recorded_archives_have_the_values_that_pmdumplog_printed() {
     }
 }
 
+/// What `pmrep -u -o csv` prints of one metric: its instances, and the values of each record by its time.
+struct Printed {
+    metric: String,
+    instances: Vec<String>,
+    rows: Vec<(f64, Vec<Option<f64>>)>,
+}
+
+/// Parses sections, each with a line `== metric` and what was printed of it.
+fn parse_pmrep(text: &str) -> Vec<Printed> {
+    let section = |section: &str| {
+        let mut lines = section.lines();
+        let metric = lines.next()?.trim().to_owned();
+        // A text, or a metric without an instance, is an error of pmrep.
+        let heads = lines.next()?.strip_prefix("Time,")?;
+        let name = |head: &str| {
+            let name = head.trim_matches('"').strip_prefix(metric.as_str()).unwrap_or_default();
+            name.strip_prefix('-').unwrap_or_default().to_owned()
+        };
+        let instances = heads.split("\",\"").map(name).collect();
+        let row = |line: &str| {
+            let (time, values) = line.split_once(',')?;
+            Some((seconds(time)?, values.split(',').map(|value| value.parse().ok()).collect()))
+        };
+        let rows = lines.filter_map(row).collect();
+        Some(Printed { metric, instances, rows })
+    };
+    text.split("== ").filter_map(section).collect()
+}
+
+/// What a printed value is multiplied by to be ours: shares of a time are milliseconds or microseconds in a second
+/// there, and percent here.
+fn factor_of_pmrep(metric: &str, processors: f64) -> f64 {
+    match metric {
+        _ if metric.starts_with("kernel.percpu.cpu.") => 0.1,
+        _ if metric.starts_with("kernel.all.cpu.") => 0.1 / processors,
+        _ if metric.starts_with("kernel.all.pressure.") => 1e-4,
+        _ if metric.ends_with(".aveq") => 1e-3,
+        _ if metric.ends_with("active") => 0.1,
+        _ if metric.starts_with("disk.") && metric.ends_with("_bytes") => 1024.0,
+        "mem.vmstat.pgpgin" | "mem.vmstat.pgpgout" | "filesys.capacity" | "filesys.free"
+        | "filesys.avail" | "mem.physmem" => 1024.0,
+        _ if metric.starts_with("mem.util.") => 1024.0,
+        _ => 1.0,
+    }
+}
+
+/// Compares the values of counters with those that `pmrep` computes from the same archive. Returns how many are
+/// rates, and how many are values of the time.
+fn compare_computed(path: &Path, printed: &str) -> (usize, usize) {
+    let known: HashMap<&str, (&str, &str)> = METRICS
+        .lines()
+        .filter_map(|line| match line.split('|').collect::<Vec<_>>()[..] {
+            [metric, instance, counter, _] => Some((metric, (instance, counter))),
+            _ => None,
+        })
+        .collect();
+    let mut log = open(path, &ReadOptions::default()).unwrap();
+    let mut cooker = Cooker::default();
+    // The values of each path, by the time of its sample.
+    let mut values: HashMap<String, Vec<(f64, CounterType, f64)>> = HashMap::new();
+    while let Some(record) = log.next_record().unwrap() {
+        let cooked = cooker.cook(&record);
+        for (at, column) in log.about().columns.iter().enumerate().filter(|(at, _)| !log.is_stale(*at)) {
+            let (Some(Ok(sample)), Some(Ok(value))) = (record.cells.get(at), cooked.get(at)) else {
+                continue;
+            };
+            let Some(value) = value.as_f64() else { continue };
+            let time = sample.time.unix_nanoseconds().rem_euclid(86_400_000_000_000) as f64 / 1e9;
+            let path = column.path.trim_start_matches('\\').split_once('\\').unwrap().1.to_owned();
+            values.entry(path).or_default().push((time, column.counter_type, value));
+        }
+    }
+    let (mut rates, mut levels) = (0, 0);
+    let printed = parse_pmrep(printed);
+    let processors =
+        printed.iter().find(|one| one.metric == "kernel.percpu.cpu.idle").unwrap().instances.len();
+    for Printed { metric, instances, rows } in printed {
+        let Some((place, counter)) = known.get(metric.as_str()) else { continue };
+        // Ours is the time of one transfer, which has no metric.
+        if metric == "disk.all.total_rawactive" || metric.starts_with("proc.") {
+            continue;
+        }
+        let is_rate = rows[0].1.iter().all(Option::is_none);
+        for (at, instance) in instances.iter().enumerate() {
+            let shown = match metric.starts_with("kernel.percpu.cpu.") {
+                true => instance.replace("cpu", ""),
+                false => instance.clone(),
+            };
+            let shown = place.replace("{}", &shown);
+            let (object, name) = counter.split_once('\\').unwrap();
+            let path = match (metric.as_str(), shown.as_str()) {
+                // The instances of this metric are counters.
+                ("kernel.all.load", _) => {
+                    let minutes = instance.replace("minute", "Minutes").replace("1 Minutes", "1 Minute");
+                    format!(r"System Extended\Load Average {minutes}")
+                }
+                (_, "") => (*counter).to_owned(),
+                _ => format!(r"{object}({shown})\{name}"),
+            };
+            for (time, row) in &rows {
+                let Some(theirs) = row[at] else { continue };
+                let of_path = values.get(&path).map_or(&[][..], Vec::as_slice);
+                let Some((_, counter_type, ours)) =
+                    of_path.iter().find(|(own, ..)| (own - time).abs() < 2e-6)
+                else {
+                    panic!("{metric} [{instance}] is {theirs} at {time}: {path} has {of_path:?}");
+                };
+                let is_total = [
+                    CounterType::PERF_COUNTER_RAWCOUNT,
+                    CounterType::PERF_COUNTER_LARGE_RAWCOUNT,
+                    CounterType::PERF_DOUBLE_RAW,
+                ];
+                // Counters of NT that are totals, such as errors of an interface.
+                if is_rate && is_total.contains(counter_type) {
+                    continue;
+                }
+                let expected = theirs * factor_of_pmrep(&metric, processors as f64);
+                // pmrep prints nine places. Ours of all processors are shares of their time as they counted it
+                // themselves, those of pmrep of the time of the clock.
+                let share = if metric.starts_with("kernel.all.cpu.") { 0.02 } else { 1e-5 };
+                let near = (ours - expected).abs() <= share * expected.abs() + 1e-6;
+                assert!(near, "{metric} [{instance}] at {time}: {path} is {ours}, not {expected}");
+                if is_rate { rates += 1 } else { levels += 1 }
+            }
+        }
+    }
+    (rates, levels)
+}
+
+#[test]
+fn computed_values_are_those_of_pmrep() {
+    // `pmrep` loads its library by a name that only an installed one has.
+    const START: &str = "import ctypes.util, glob, runpy, sys\n\
+        plain, root = ctypes.util.find_library, sys.argv[1]\n\
+        def find(name):\n    \
+            found = [one for way in ('', '/*') for one in glob.glob(f'{root}/usr/lib{way}/lib{name}.so.*')]\n    \
+            return found[0] if found else plain(name)\n\
+        ctypes.util.find_library = find\n\
+        sys.path.insert(0, root + '/usr/lib/python3/dist-packages')\n\
+        sys.argv = sys.argv[2:]\n\
+        runpy.run_path(sys.argv[0], run_name='__main__')\n";
+    let mut compared = (0, 0);
+    for version in ["pcp-v2", "pcp-v3"] {
+        let recorded = std::fs::read_to_string(fixture(&format!("{version}.pmrep"))).unwrap();
+        let path = fixture(&format!("{version}.0"));
+        let (rates, levels) = compare_computed(&path, &recorded);
+        compared = (compared.0 + rates, compared.1 + levels);
+        let Some(pcp) = Pcp::find() else { continue };
+        // What pmrep of this machine prints is compared too: a few metrics of each kind.
+        let mut fresh = String::new();
+        for metric in ["kernel.percpu.cpu.idle", "kernel.all.pswitch", "disk.dev.total", "mem.util.free"] {
+            let pmrep = pcp.command("/usr/bin/pmrep");
+            let environment: Vec<_> = pmrep
+                .get_envs()
+                .map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned)))
+                .collect();
+            let mut python = Command::new("/usr/bin/python3");
+            for (name, value) in environment {
+                python.env(name, value.unwrap_or_default());
+            }
+            python.args(["-c", START]).arg(pcp.path("/")).arg(pmrep.get_program());
+            python.arg("-a").arg(fixture(version));
+            python.args(["-u", "-z", "-o", "csv", "-P", "9", "-f", "%H:%M:%S.%f", metric]);
+            let out = python.output().unwrap();
+            assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+            fresh += &format!("== {metric}\n{}", String::from_utf8(out.stdout).unwrap());
+        }
+        let (rates, levels) = compare_computed(&path, &fresh);
+        assert!(rates >= 10 && levels >= 3, "{rates} rates and {levels} levels of pmrep");
+    }
+    assert!(compared.0 > 150 && compared.1 > 100, "{compared:?} values were compared");
+}
+
 #[test]
 fn metrics_with_another_interval_keep_their_rates() {
     let info = info(&fixture("pcp-v3.0"), &ReadOptions::default()).unwrap();
