@@ -121,7 +121,7 @@ pub(crate) const ANALYZE: &str = r"Examples:
   tally analyze after.blg --against before.blg --fail-on warning";
 
 pub(crate) const WHY: &str = r"Examples:
-  tally why 12:10 yesterday.blg
+  tally why 12:10
   tally why '2026-11-21 09:30' customer.blg
   tally why 2026-11-21T08:30:00Z *.tally --json";
 

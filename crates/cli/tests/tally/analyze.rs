@@ -199,6 +199,7 @@ fn a_session_is_analyzed_while_it_records() {
         })
     };
     has(&session(&["analyze", "--last", "2h"]).words(2), &["no log is named and no session records"]);
+    has(&session(&["why", "12:10"]).words(2), &["no log is named and no session records"]);
     let folder = root.file("logs");
     let begin = |name: &str| {
         let ran = session(&["log", "start", name, "-c", AVAILABLE, "-i", "50ms", "-o", &folder]);
@@ -211,9 +212,12 @@ fn a_session_is_analyzed_while_it_records() {
     let live = session(&["analyze", "live", "--last", "2h", "--json"]).json();
     assert!(live["records"].as_u64().unwrap() >= first);
     assert!(session(&["why", "-0s", "live", "--json"]).json().is_object());
+    assert!(session(&["why", "-0s", "--json"]).json()["to"].is_string());
     until("more records", || records() > first);
     begin("db");
     has(&session(&["analyze"]).words(2), &["several sessions record", "--session"]);
+    has(&session(&["why", "-0s"]).words(2), &["several sessions record", "--session"]);
+    assert!(session(&["why", "-0s", "--session", "db", "--json"]).json()["to"].is_string());
     let of_one = session(&["analyze", "--session", "db", "--json"]).json();
     assert_eq!(of_one["counters"], 1);
     for name in ["web", "db"] {

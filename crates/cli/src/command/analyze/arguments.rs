@@ -55,9 +55,13 @@ pub(crate) struct Why {
     /// 2026-11-21T08:30Z, '2026-11-21 17:30+09:00', or -2h (before the end of the log).
     #[arg(value_name = "TIME", allow_hyphen_values = true)]
     pub(crate) time: String,
-    /// Logs of any format. Several are read as one. 'live': those of the session that records now.
-    #[arg(required = true, value_name = "LOG")]
+    /// Logs of any format. Several are read as one. 'live', or none: the logs of the session that records
+    /// now.
+    #[arg(value_name = "LOG")]
     pub(crate) logs: Vec<PathBuf>,
+    /// Read the logs of this session, also while it records.
+    #[arg(long, value_name = "NAME", conflicts_with = "logs")]
+    pub(crate) session: Option<String>,
     /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,

@@ -140,7 +140,7 @@ fn recording(store: &SessionStore) -> Result<SessionSettings, Failure> {
 pub(crate) fn why(common: &Common, arguments: &Why) -> Result<(), Failure> {
     let tongue = Tongue::of(paths::locale(common)?.language);
     let options = reading(&arguments.reading)?;
-    let logs = logs_of(&arguments.logs, None)?;
+    let logs = logs_of(&arguments.logs, arguments.session.as_deref())?;
     let clock = LogClock::of(&logs, &options)?;
     let moment = moment(&arguments.time, &clock)?;
     let found = analyze::why(&logs, built_in()?, moment, &Selection::default(), &options)?;
