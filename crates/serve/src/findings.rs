@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
-use tallymon::analyze::{Analysis, Finding, Range, RuleSet, analyze};
+use tallymon::analyze::{Analysis, Finding, LAGS_COMPARED, Range, RuleSet, analyze};
 use tallymon::core::title::Language;
 use tallymon::core::visible::visible;
 use tallymon::log::{ReadOptions, Selection};
@@ -127,10 +127,15 @@ pub(crate) fn finding(found: &Finding, mark: &str, language: Language) -> Value 
         let unit = one.counter_type.suffix().as_str();
         json!({ "name": visible(&one.instance), "during": one.during, "unit": unit })
     });
+    let together = found.together.iter().take(MOST_DETAILS).map(
+        |other| json!({ "path": visible(&other.path), "correlation": other.correlation, "lag": other.lag }),
+    );
     json!({
         "title": words(&found.title), "severity": mark, "share": found.share,
         "host": visible(&found.host), "means": words(&found.means), "next": words(&found.next),
         "instances": instances.collect::<Vec<_>>(), "causes": causes.collect::<Vec<_>>(),
+        "found_by": words(&found.found_by()), "certainty": found.certainty,
+        "moves_with": together.collect::<Vec<_>>(), "compared": found.compared, "lags": LAGS_COMPARED,
     })
 }
 

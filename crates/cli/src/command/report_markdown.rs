@@ -2,10 +2,11 @@
 
 use std::io::{self, Write};
 
-use tallymon::analyze::{Against, Effect, Finding, MACHINE_PARAMETERS};
+use tallymon::analyze::{Against, MACHINE_PARAMETERS};
 use tallymon_monitor::model::format::Numbers;
 use tallymon_serve::{Busy, Figures, Line, Report};
 
+use super::analyze::against::changes_markdown;
 use super::analyze::text::{self, Tongue};
 
 /// The most findings and changes.
@@ -112,36 +113,7 @@ fn holes_and_busiest(out: &mut impl Write, report: &Report, tongue: Tongue) -> i
 /// What changed since the logs from before.
 fn changes(out: &mut impl Write, report: &Report, against: &Against, tongue: Tongue) -> io::Result<()> {
     let before = report.earlier.as_ref().map_or_else(String::new, |earlier| names(&earlier.names));
-    let count = |effect: Effect| against.changes.iter().filter(|change| change.effect == effect).count();
-    let words = format!(
-        "Of {} counters that were compared, {} became worse, {} better, and {} different beyond their noise.",
-        against.compared,
-        count(Effect::Worse),
-        count(Effect::Better),
-        count(Effect::Different)
-    );
-    writeln!(out, "## {}\n\n{}\n", tongue.text(format!("Since {before}")), tongue.text(words))?;
-    if !against.changes.is_empty() {
-        writeln!(out, "{} |\n|---|--:|--:|---|", heads(tongue, &["counter", "before", "after"]))?;
-    }
-    for change in against.changes.iter().take(MOST) {
-        let shown = |number: f64| text::escaped(&text::value(number, &change.path, change.counter_type));
-        let (path, effect) = (text::escaped(&change.path), tongue.text(change.effect.name()));
-        writeln!(out, "| {path} | {} | {} | {effect} |", shown(change.before), shown(change.after))?;
-    }
-    let hidden = against.changes.len().saturating_sub(MOST);
-    if hidden > 0 {
-        writeln!(out, "\n{}", tongue.text(format!("{hidden} more changed.")))?;
-    }
-    writeln!(out)?;
-    let item = |out: &mut dyn Write, word: &str, one: &Finding| {
-        let title = text::escaped(&tongue.text(&one.title));
-        writeln!(out, "- {}: {}: {title}", tongue.text(word), tongue.text(one.severity.name()))
-    };
-    let (new, gone) = (against.new_findings(), against.gone_findings());
-    new.iter().take(MOST).try_for_each(|one| item(out, "new", one))?;
-    gone.iter().take(MOST).try_for_each(|one| item(out, "gone", one))?;
-    writeln!(out)
+    changes_markdown(out, against, &before, (MOST, tongue))
 }
 
 fn statistics(

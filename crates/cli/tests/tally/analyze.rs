@@ -48,6 +48,58 @@ fn says_what_when_and_who() {
     assert_eq!(finding["causes"][0]["instance"], "hog");
     let markdown = tally(&["analyze", &log, "--markdown"]).data();
     has(&markdown, &["## 1. warning: All processors are busy on box", "| counter | worst |", "\\<b\\>\\|x"]);
+    // When it was so, the chart, and what found it.
+    has(
+        &markdown,
+        &["  - 2026-11-21T12:02:59.000Z to 2026-11-21T12:04:59.000Z, up to 97 %", "  - `▁", "█", "- rule "],
+    );
+    let course = finding["instances"][0]["course"].as_array().unwrap();
+    assert!(course.len() > 100 && course.iter().any(|mean| mean.as_f64() == Some(97.0)), "{course:?}");
+    assert_eq!((finding["certainty"].as_f64(), finding["lags_compared"].as_u64()), (Some(1.0), Some(7)));
+}
+
+/// A finding with a counter that moves with it, and two instances.
+#[test]
+fn what_moved_with_it_is_said_with_the_count_that_was_compared() {
+    let folder = Folder::new();
+    let mut text = String::from(concat!(
+        "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\box\\Processor(_Total)\\% Processor Time\",",
+        "\"\\\\box\\System\\Context Switches/sec\",\"\\\\box\\System\\Processes\",",
+        "\"\\\\box\\PhysicalDisk(0 a)\\Avg. Disk sec/Transfer\",\"\\\\box\\PhysicalDisk(0 a)\\Disk Transfers/sec\",",
+        "\"\\\\box\\PhysicalDisk(1 b)\\Avg. Disk sec/Transfer\",\"\\\\box\\PhysicalDisk(1 b)\\Disk Transfers/sec\"\r\n"
+    ));
+    for second in 0..600_u32 {
+        let is_busy = second / 100 % 2 == 1;
+        let (busy, noise) = (if is_busy { 97 } else { 10 + second % 7 }, second * 31 % 17);
+        let slow = if is_busy { "0.3" } else { "0.002" };
+        let (minute, rest) = (second / 60, second % 60);
+        writeln!(
+            text,
+            "\"11/21/2026 12:{minute:02}:{rest:02}.000\",\"{busy}\",\"{}\",\"{noise}\",\"{slow}\",\"50\",\"{slow}\",\"50\"\r",
+            busy * 100 + noise
+        )
+        .unwrap();
+    }
+    let file = folder.write("together.csv", text.as_bytes());
+    let json = tally(&["analyze", &file, "--json"]).json();
+    let findings = json["findings"].as_array().unwrap();
+    let disk = findings.iter().find(|one| one["resource"] == "disk").unwrap();
+    assert_eq!(disk["instances"].as_array().unwrap().len(), 2, "{disk:#}");
+    // The processor, the switches and the processes; the disks themselves are the same object.
+    assert_eq!(disk["courses_compared"], 3, "{disk:#}");
+    assert!(!disk["moves_with"].as_array().unwrap().is_empty(), "{disk:#}");
+    let sum: u64 = findings.iter().map(|one| one["courses_compared"].as_u64().unwrap()).sum();
+    assert_eq!(json["courses_compared"].as_u64(), Some(sum));
+    let words = "strongest of 3 counters at 7 lags: of many, some do so by chance";
+    let plain = tally(&["analyze", &file]).data();
+    // The worst of several instances has its chart too, the others only with --verbose.
+    let charts = |text: &str| text.lines().filter(|line| line.contains('▁') && line.contains('█')).count();
+    assert_eq!(charts(&plain), findings.len(), "{plain}");
+    assert!(charts(&tally(&["analyze", &file, "--verbose"]).data()) > findings.len());
+    has(&plain, &[words]);
+    has(&tally(&["analyze", &file, "--markdown"]).data(), &[words]);
+    let korean = tally(&["analyze", &file, "--lang", "ko"]).data();
+    assert!(!korean.contains("strongest"), "{korean}");
 }
 
 #[test]
@@ -185,9 +237,56 @@ fn before_and_after_say_what_became_worse_beyond_its_noise() {
     assert_eq!(json["new_findings"][0]["rule"]["id"], "processor-busy", "{json:#}");
     let gone = tally(&["analyze", &old, "--against", &full]).data();
     has(&gone, &["gone: warning: All processors are busy on web2"]);
+    let document = against(&full, &["--markdown"]).data();
+    has(
+        &document,
+        &[
+            "# Before and after",
+            "| Before | before.csv | 2026-11-21T12:00:00.000Z to 2026-11-21T12:01:59.000Z |",
+            "3 counters that were compared, 2 became worse",
+            "| counter | before | after |",
+            "| \\\\Processor\\(\\_Total\\)\\\\% Processor Time | 22 % | 97 % | worse |",
+            "- new: warning: All processors are busy on web2",
+            "### 1. ",
+            "- rule processor-busy",
+        ],
+    );
     // Counters that are not headlines, and records that are too few, are not judged.
     let short = against(&slow, &["--to", "2026-11-21T12:00:05Z"]).data();
     has(&short, &["Of 0 counters", "3 counters have too few records"]);
+}
+
+/// Two logs that were read as one.
+#[test]
+fn two_logs_that_look_like_before_and_after_are_read_as_one_and_that_is_said() {
+    let folder = Folder::new();
+    let hint = "the logs were read as one; to compare them: tally analyze ";
+    let old = run(&folder, "before.csv", "web1", 20, 0);
+    let later = |name: &str, host: &str, hour: &str| {
+        let path = run(&folder, name, host, 21, 0);
+        let text = fs::read_to_string(&path).unwrap().replace(" 12:0", hour);
+        folder.write(name, text.as_bytes())
+    };
+    let new = later("after.csv", "web1", " 13:0");
+    // The order does not matter, the times do.
+    for logs in [[&old, &new], [&new, &old]] {
+        let ran = tally(&["analyze", logs[0], logs[1]]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        has(&ran.err, &[&format!("{hint}{new} --against {old}")]);
+        has(&ran.out, &["240 records of 3 counters"]);
+    }
+    // The next part of one recording, another host, the same time, and three logs.
+    let next = later("next.csv", "web1", " 12:2");
+    let follows = fs::read_to_string(&next).unwrap().replace("12:20", "12:02").replace("12:21", "12:03");
+    let next = folder.write("next.csv", follows.as_bytes());
+    let other = later("other.csv", "web2", " 13:0");
+    let same = run(&folder, "same.csv", "web1", 30, 0);
+    for logs in [&[&old, &next][..], &[&old, &other], &[&old, &same], &[&old, &next, &new], &[&new]] {
+        let words: Vec<&str> =
+            std::iter::once("analyze").chain(logs.iter().map(|log| log.as_str())).collect();
+        let ran = tally(&words);
+        assert!(ran.code == Some(0) && !ran.err.contains(hint), "{logs:?}: {}", ran.err);
+    }
 }
 
 #[test]

@@ -27,7 +27,8 @@ pub(crate) fn severity(
     }
 }
 
-/// Title, numbers, who caused it, what it usually means, and what to look at next; a text for each.
+/// Title, numbers, who caused it, what it usually means, what to look at next, and what found it and how sure
+/// it is; a text for each.
 pub(crate) fn texts(workspace: &Workspace, found: &Finding) -> Vec<Cell> {
     let (words, theme) = (workspace.words, workspace.theme);
     let (letter, name, style) = severity(found.severity, words, theme);
@@ -44,13 +45,16 @@ pub(crate) fn texts(workspace: &Workspace, found: &Finding) -> Vec<Cell> {
     let together: Vec<&str> =
         found.together.iter().take(MOST_TOGETHER).map(|other| other.path.as_str()).collect();
     if !together.is_empty() {
-        texts.push((format!("{}: {}", words.get(Word::MovesWith), together.join(", ")), theme.dim()));
+        let chance = found.chance().map_or_else(String::new, |chance| words.of_finding(&chance));
+        let together = together.join(", ");
+        texts.push((format!("{}: {together} ({chance})", words.get(Word::MovesWith)), theme.dim()));
     }
     texts.push((words.of_finding(&found.means), theme.plain()));
     if !found.next.is_empty() {
         let next = words.of_finding(&found.next);
         texts.push((format!("{}: {next}", words.get(Word::NextStep)), theme.plain()));
     }
+    texts.push((words.of_finding(&found.found_by()), theme.dim()));
     texts
 }
 

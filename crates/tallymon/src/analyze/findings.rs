@@ -29,6 +29,8 @@ const TOGETHER: f64 = 0.8;
 const TOGETHER_NAMED: usize = 3;
 /// The stretches of time by which one may follow the other.
 const LAGS: usize = 3;
+/// At how many lags each course is compared with that of a finding.
+pub const LAGS_COMPARED: usize = 2 * LAGS + 1;
 /// The points of a course that are compared.
 const TOGETHER_POINTS: usize = 128;
 
@@ -37,6 +39,7 @@ pub(super) fn of(pass: Pass) -> Analysis {
     findings.extend(by_shape(&pass, &findings));
     findings.sort_by(|one, other| other.hurt.total_cmp(&one.hurt).then_with(|| one.title.cmp(&other.title)));
     let compared = move_together(&pass, &mut findings);
+    let before_and_after = pass.before_and_after();
     let applied: HashSet<usize> = pass.watches.iter().map(|watch| watch.rule).collect();
     Analysis {
         findings,
@@ -53,6 +56,7 @@ pub(super) fn of(pass: Pass) -> Analysis {
         notes: pass.notes,
         not_found: pass.not_found,
         axis: pass.axis,
+        before_and_after,
     }
 }
 
@@ -100,6 +104,7 @@ fn finding_of_rule(pass: &Pass, rule: &Rule, host: &str, mut watches: Vec<&Watch
         hurt: hurt(rule.severity, share),
         causes: causes(pass, host, rule.resource, &first.ranges),
         together: Vec::new(),
+        compared: 0,
         means: rule.means.clone(),
         next: rule.next.clone(),
         certainty: 1.0,
@@ -221,11 +226,12 @@ fn trend(pass: &Pass, headline: &Headline, course: &Course, points: &[(usize, f6
         severity,
         resource: headline.resource,
         host: course.host().to_owned(),
-        share: 1.0,
-        hurt: hurt(severity, 0.5),
+        share,
+        hurt: hurt(severity, 0.5 * share),
         instances: vec![evidence],
         causes: if headline.is_process { Vec::new() } else { causes(pass, course.host(), headline.resource, &[range]) },
         together: Vec::new(),
+        compared: 0,
         means: "A level that only goes one way is used up in the end: a leak, a queue that nobody empties, or data \
                 that collects."
             .to_owned(),
@@ -297,6 +303,7 @@ fn shift(
         instances: vec![evidence],
         causes: causes(pass, course.host(), headline.resource, &[range]),
         together: Vec::new(),
+        compared: 0,
         means: "Something else runs since then, or it runs in another way.".to_owned(),
         next: "Compare what runs before and after: deployments, jobs, settings.".to_owned(),
         certainty: (found.deviations / (found.deviations + SHIFT_DEVIATIONS)).clamp(0.0, 1.0),
@@ -333,7 +340,7 @@ fn move_together(pass: &Pass, findings: &mut [Finding]) -> usize {
             if !is_other || candidate.host() != finding.host {
                 continue;
             }
-            compared = compared.saturating_add(1);
+            finding.compared = finding.compared.saturating_add(1);
             if let Some((strength, lag)) = correlation(&course, values, LAGS)
                 && strength.abs() >= TOGETHER
             {
@@ -343,6 +350,7 @@ fn move_together(pass: &Pass, findings: &mut [Finding]) -> usize {
         }
         finding.together.sort_by(|one, other| other.correlation.abs().total_cmp(&one.correlation.abs()));
         finding.together.truncate(TOGETHER_NAMED);
+        compared = compared.saturating_add(finding.compared);
     }
     compared
 }

@@ -14,6 +14,7 @@
 //! | `findings` | makes findings of both, and ranks them |
 //! | `cause` | which instances were busiest at that time |
 //! | `moment` | one moment in words: what was unlike the rest |
+//! | `pieces` | whether two logs that were read as one look like before and after |
 //! | `against` | before and after: what changed beyond its own noise, and which findings are new |
 
 mod against;
@@ -27,6 +28,7 @@ mod machine;
 mod moment;
 mod pal;
 mod pass;
+mod pieces;
 mod rhythm;
 mod rule;
 mod shape;
@@ -41,11 +43,13 @@ use std::path::PathBuf;
 
 use tallymon_core::counter::CounterType;
 use tallymon_core::time::FileTime;
+use tallymon_core::visible::visible;
 use tallymon_log::{LogClock, LogError, Notes, ReadOptions, Selection};
 
 pub use against::{Against, Change, Effect, against};
 pub use cause::Cause;
 pub use expression::{Expression, ExpressionError};
+pub use findings::LAGS_COMPARED;
 pub use moment::{Deviation, Moment};
 pub use rule::{
     MACHINE_PARAMETERS, RESOURCES, Resource, Rule, RuleError, RuleSet, SEVERITIES, Severity, Skipped,
@@ -88,6 +92,9 @@ pub struct Analysis {
     pub not_found: Vec<String>,
     /// The time axis of all courses.
     pub axis: Option<Axis>,
+    /// Two logs that were read as one, the earlier one first, although they look like before and after: both
+    /// have the same hosts and counters, and the later one begins long after the end of the other.
+    pub before_and_after: Option<(PathBuf, PathBuf)>,
 }
 
 /// How a finding was made.
@@ -139,12 +146,36 @@ pub struct Finding {
     pub causes: Vec<Cause>,
     /// Other courses that moved with it, strongest first.
     pub together: Vec<Together>,
+    /// How many courses were compared with its own, each at [`LAGS_COMPARED`] lags: of many, some move
+    /// together by chance.
+    pub compared: usize,
     /// What it usually means.
     pub means: String,
     /// What to look at next.
     pub next: String,
     /// 0 to 1: a rule that saw its numbers is sure (1); shapes are as sure as they are strong.
     pub certainty: f64,
+}
+
+impl Finding {
+    /// What found it, in words, and how sure it is: a rule saw its numbers, so it is.
+    pub fn found_by(&self) -> String {
+        match &self.kind {
+            FindingKind::Rule { id, origin, condition } => {
+                format!("rule {} ({}): {}", visible(id), visible(origin), visible(condition))
+            }
+            _ => format!("found without a rule, {:.0} % sure", self.certainty * 100.0),
+        }
+    }
+
+    /// Among how many courses those were found that moved with it, in words; `None` if none did.
+    pub fn chance(&self) -> Option<String> {
+        let compared = self.compared;
+        let words = format!(
+            "strongest of {compared} counters at {LAGS_COMPARED} lags: of many, some do so by chance"
+        );
+        (!self.together.is_empty()).then_some(words)
+    }
 }
 
 /// The numbers of one instance of a finding.

@@ -9,14 +9,17 @@ use tallymon_core::time::FileTime;
 use tallymon_log::select::is_meant;
 use tallymon_log::zone::add_minutes;
 use tallymon_log::{
-    Column, LogClock, LogError, Notes, NumberCooker, ReadOptions, Record, Selection, TimeRange, open,
+    Column, LogClock, LogError, Notes, NumberCooker, ReadOptions, Record, Selection, TimeRange, UsedCounters,
+    open,
 };
 
 use super::ahead;
+use super::cause;
 use super::course::{Course, is_counter};
 use super::expression::{Expression, Gate};
 use super::headline::{HEADLINES, Headline};
 use super::machine::{self, MACHINE_RECORDS, Memory};
+use super::pieces::{self, Piece};
 use super::rule::RuleSet;
 use super::track::{Axis, Bucket, HOUR, Hours, Track};
 use super::values::Values;
@@ -54,7 +57,11 @@ pub(super) struct Pass {
     pub(super) notes: Vec<(PathBuf, Notes)>,
     /// Selected counters that the logs do not have.
     pub(super) not_found: Vec<String>,
-    by_path: HashMap<(String, u32), usize>,
+    pieces: Vec<Piece>,
+    /// Columns that nothing looks at have no course.
+    by_path: HashMap<(String, u32), Option<usize>>,
+    /// How many there are.
+    pub(super) without_course: usize,
     /// The rules and their counters that a counter belongs to, by the lowercase names of object and counter.
     wanted: HashMap<(String, String), Vec<(usize, usize)>>,
     watch_of: HashMap<(usize, String, String), usize>,
@@ -159,7 +166,9 @@ impl Pass {
             clock: LogClock::default(),
             notes: Vec::new(),
             not_found: Vec::new(),
+            pieces: Vec::new(),
             by_path: HashMap::new(),
+            without_course: 0,
             wanted,
             watch_of: HashMap::new(),
             sources: HashMap::new(),
@@ -212,6 +221,8 @@ impl Pass {
             return Ok(());
         }
         self.end_log();
+        let columns = places.iter().flatten().copied().collect();
+        self.pieces.push(Piece { path: path.to_owned(), range: clock.range(), columns });
         clock.set_zone(&log.about().zone);
         self.clock.add(&clock);
         self.notes.push((path.to_owned(), log.about().notes.clone()));
@@ -445,6 +456,11 @@ impl Pass {
     /// The stretches of time with values.
     pub(super) fn points(&self) -> usize {
         self.axis.map_or(0, |axis| axis.buckets.div_ceil(self.stretch()))
+    }
+
+    /// Two logs that look like before and after, see [`Piece`].
+    pub(super) fn before_and_after(&self) -> Option<(PathBuf, PathBuf)> {
+        pieces::before_and_after(&self.pieces, &self.courses, self.usual_distance)
     }
 
     /// The object of a counter that was read, in lowercase.

@@ -95,6 +95,7 @@ fn finding(
         instances: vec![Evidence { seconds, worst, ..evidence_of(pass, course, &ranges) }],
         causes,
         together: Vec::new(),
+        compared: 0,
         means: String::new(),
         next: String::new(),
         certainty: 0.5,

@@ -1,6 +1,7 @@
-//! Before and after as text and JSON.
+//! Before and after as text, Markdown and JSON.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tallymon::analyze::{Against, Analysis, Change, Effect, Finding};
@@ -24,19 +25,9 @@ pub(super) fn print(
         let words = format!("{title}: {} records of {} counters{range}", side.records, side.counters);
         writeln!(out, "{}", tongue.text(words))?;
     }
-    let count = |effect: Effect| found.changes.iter().filter(|change| change.effect == effect).count();
-    let words = format!(
-        "Of {} counters that were compared, {} became worse, {} better, and {} different beyond their noise.",
-        found.compared,
-        count(Effect::Worse),
-        count(Effect::Better),
-        count(Effect::Different)
-    );
-    writeln!(out, "{}", tongue.text(words))?;
+    writeln!(out, "{}", tongue.text(counts(found)))?;
     if found.too_short > 0 {
-        let words =
-            format!("{} counters have too few records to be compared: 10 s at least", found.too_short);
-        writeln!(out, "{}", tongue.text(words))?;
+        writeln!(out, "{}", tongue.text(too_short(found)))?;
     }
     for change in found.changes.iter().take(top) {
         writeln!(out, "   {}", line(change, tongue))?;
@@ -74,6 +65,84 @@ fn line(change: &Change, tongue: Tongue) -> String {
 fn named(finding: &Finding, tongue: Tongue) -> String {
     let title = tongue.text(visible(&finding.title));
     format!("{}: {title}{}", tongue.text(finding.severity.name()), text::on_host(finding, tongue))
+}
+
+/// As a Markdown document.
+pub(super) fn markdown(
+    out: &mut impl Write,
+    found: &Against,
+    (before, after): (&[PathBuf], &[PathBuf]),
+    (top, tongue): (usize, Tongue),
+) -> io::Result<()> {
+    let names = |logs: &[PathBuf]| {
+        let names = logs.iter().map(|log| log.file_name().unwrap_or(log.as_os_str()).to_string_lossy());
+        text::escaped(&names.collect::<Vec<_>>().join(", "))
+    };
+    writeln!(out, "# {}\n", tongue.text("Before and after"))?;
+    writeln!(out, "| | | |\n|---|---|---|")?;
+    for (title, logs, side) in [("Before", before, &found.before), ("After", after, &found.after)] {
+        let clock = &side.clock;
+        let range = side.first.zip(side.last).map_or(String::new(), |(first, last)| {
+            tongue.text(format!("{} to {}", clock.text(first), clock.text(last)))
+        });
+        writeln!(out, "| {} | {} | {range} |", tongue.text(title), names(logs))?;
+    }
+    writeln!(out)?;
+    changes_markdown(out, found, &names(before), (top, tongue))?;
+    let new: Vec<Finding> = found.new_findings().into_iter().cloned().collect();
+    if !new.is_empty() {
+        writeln!(out, "## {}\n", tongue.text("New findings"))?;
+        text::list_markdown(out, &new, top, (&found.after.clock, "###", tongue))?;
+    }
+    Ok(())
+}
+
+/// What changed since the logs from before, whose names are Markdown already.
+pub(crate) fn changes_markdown(
+    out: &mut impl Write,
+    found: &Against,
+    before: &str,
+    (top, tongue): (usize, Tongue),
+) -> io::Result<()> {
+    writeln!(out, "## {}\n\n{}\n", tongue.text(format!("Since {before}")), tongue.text(counts(found)))?;
+    if found.too_short > 0 {
+        writeln!(out, "{}\n", tongue.text(too_short(found)))?;
+    }
+    if !found.changes.is_empty() {
+        let heads = ["counter", "before", "after", ""].map(|head| tongue.text(head));
+        writeln!(out, "| {} |\n|---|--:|--:|---|", heads.join(" | "))?;
+    }
+    for change in found.changes.iter().take(top) {
+        let shown = |number: f64| text::escaped(&text::value(number, &change.path, change.counter_type));
+        let (path, effect) = (text::escaped(&change.path), tongue.text(change.effect.name()));
+        writeln!(out, "| {path} | {} | {} | {effect} |", shown(change.before), shown(change.after))?;
+    }
+    let hidden = found.changes.len().saturating_sub(top);
+    if hidden > 0 {
+        writeln!(out, "\n{}", tongue.text(format!("{hidden} more changed.")))?;
+    }
+    writeln!(out)?;
+    for (word, findings) in [("new", found.new_findings()), ("gone", found.gone_findings())] {
+        for one in findings.iter().take(top) {
+            writeln!(out, "- {}: {}", tongue.text(word), text::escaped(&named(one, tongue)))?;
+        }
+    }
+    writeln!(out)
+}
+
+fn counts(found: &Against) -> String {
+    let count = |effect: Effect| found.changes.iter().filter(|change| change.effect == effect).count();
+    format!(
+        "Of {} counters that were compared, {} became worse, {} better, and {} different beyond their noise.",
+        found.compared,
+        count(Effect::Worse),
+        count(Effect::Better),
+        count(Effect::Different)
+    )
+}
+
+fn too_short(found: &Against) -> String {
+    format!("{} counters have too few records to be compared: 10 s at least", found.too_short)
 }
 
 pub(super) fn as_json(found: &Against) -> Value {

@@ -23,7 +23,7 @@ pub(crate) struct Analyze {
     pub(crate) last: Option<Duration>,
     /// Compare with a log from before: say what became worse or better beyond its own noise, and which
     /// findings are new. Repeat it if that has several files.
-    #[arg(long, value_name = "LOG", conflicts_with = "markdown")]
+    #[arg(long, value_name = "LOG")]
     pub(crate) against: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) choice: Choice,

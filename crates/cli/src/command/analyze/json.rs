@@ -1,7 +1,7 @@
 //! Findings as JSON.
 
 use serde_json::{Value, json};
-use tallymon::analyze::{Analysis, Cause, Evidence, Finding, FindingKind, Moment, Range};
+use tallymon::analyze::{Analysis, Cause, Evidence, Finding, FindingKind, LAGS_COMPARED, Moment, Range};
 use tallymon::clock::rfc3339;
 
 pub(super) fn analysis(found: &Analysis) -> Value {
@@ -49,6 +49,8 @@ pub(super) fn finding(found: &Finding) -> Value {
             "correlation": other.correlation,
             "lag_seconds": other.lag,
         })).collect::<Vec<_>>(),
+        "courses_compared": found.compared,
+        "lags_compared": LAGS_COMPARED,
         "means": found.means,
         "next": found.next,
     });
@@ -73,6 +75,8 @@ fn evidence(evidence: &Evidence) -> Value {
         "seconds_until_limit": evidence.until_limit,
         "ranges": evidence.ranges.iter().map(range).collect::<Vec<_>>(),
         "more_ranges": evidence.more_ranges,
+        // The mean of each stretch of time; null where there is no value.
+        "course": evidence.course,
     })
 }
 

@@ -1,6 +1,6 @@
 //! `tally analyze`: says what is wrong in performance logs. `tally why`: one moment of a log in words.
 
-mod against;
+pub(crate) mod against;
 pub(crate) mod arguments;
 mod json;
 pub(crate) mod text;
@@ -21,6 +21,7 @@ use crate::border;
 use crate::exit::{Failure, Kind};
 use crate::paths;
 use crate::progress::Progress;
+use crate::words::{say, visible};
 use arguments::{Analyze, RuleChoice, Why};
 use text::Tongue;
 
@@ -52,6 +53,10 @@ pub(crate) fn run(common: &Common, arguments: &Analyze) -> Result<(), Failure> {
         text::print(&mut out, &found, (arguments.top, arguments.verbose), tongue)?;
     }
     say_not_found(&found.not_found);
+    if let Some((before, after)) = &found.before_and_after {
+        let [before, after] = [before, after].map(|path| visible(&path.to_string_lossy()).into_owned());
+        say(format!("the logs were read as one; to compare them: tally analyze {after} --against {before}"));
+    }
     let damaged = say_faults(&found.notes)?;
     judged(arguments, worst(&found), damaged)?;
     ended(damaged, &found.not_found)
@@ -75,6 +80,9 @@ fn compared(
     let mut out = border::stdout();
     if arguments.json {
         writeln!(out, "{}", border::json(&against::as_json(&found)))?;
+    } else if arguments.markdown {
+        let sides = (arguments.against.as_slice(), logs);
+        against::markdown(&mut out, &found, sides, (arguments.top, tongue))?;
     } else {
         against::print(&mut out, &found, (arguments.top, arguments.verbose), tongue)?;
     }

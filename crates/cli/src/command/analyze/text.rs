@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use tallymon::analyze::{Analysis, Cause, Evidence, Finding, FindingKind, Moment, Range};
+use tallymon::analyze::{Analysis, Cause, Evidence, Finding, Moment, Range};
 use tallymon::core::title::Language;
 pub(crate) use tallymon::human::of_path as value;
 use tallymon::log::LogClock;
@@ -111,7 +111,7 @@ pub(super) fn details(
     verbose: bool,
 ) -> io::Result<()> {
     let shown = if verbose { usize::MAX } else { INSTANCES };
-    for evidence in finding.instances.iter().take(shown) {
+    for (at, evidence) in finding.instances.iter().take(shown).enumerate() {
         writeln!(out, "   {}", visible(&evidence.path))?;
         writeln!(out, "     {}", numbers(evidence, tongue))?;
         for range in evidence.ranges.iter().take(if verbose { usize::MAX } else { RANGES }) {
@@ -122,7 +122,7 @@ pub(super) fn details(
         if more > 0 {
             writeln!(out, "     {}", tongue.text(format!("{more} more times")))?;
         }
-        if verbose || finding.instances.len() == 1 {
+        if (verbose || at == 0) && !evidence.course.is_empty() {
             writeln!(out, "     {}", chart(&evidence.course))?;
         }
     }
@@ -133,21 +133,20 @@ pub(super) fn details(
     for cause in &finding.causes {
         writeln!(out, "   {}", tongue.text(format!("busy: {}", cause_of(cause))))?;
     }
-    for other in &finding.together {
-        writeln!(out, "   {}", tongue.text(together(other)))?;
+    for line in moved_with(finding) {
+        writeln!(out, "   {}", tongue.text(line))?;
     }
     for text in [&finding.means, &finding.next].into_iter().filter(|text| !text.is_empty()) {
         for line in wrap(&tongue.text(visible(text)), 3, line_width()) {
             writeln!(out, "   {line}")?;
         }
     }
-    let found_by = match &finding.kind {
-        FindingKind::Rule { id, origin, condition } => {
-            format!("rule {} ({}): {}", visible(id), visible(origin), visible(condition))
-        }
-        _ => format!("found without a rule, {:.0} % sure", finding.certainty * 100.0),
-    };
-    writeln!(out, "   {}", tongue.text(found_by))
+    writeln!(out, "   {}", tongue.text(finding.found_by()))
+}
+
+/// What moved with it, a line for each, and among how many that was found.
+fn moved_with(finding: &Finding) -> impl Iterator<Item = String> {
+    finding.together.iter().map(together).chain(finding.chance())
 }
 
 fn together(other: &tallymon::analyze::Together) -> String {
@@ -227,8 +226,18 @@ pub(crate) fn findings_markdown(
     top: usize,
     (level, tongue): (&str, Tongue),
 ) -> io::Result<()> {
+    list_markdown(out, &found.findings, top, (&found.clock, level, tongue))
+}
+
+/// Findings of logs with this clock as Markdown.
+pub(super) fn list_markdown(
+    out: &mut impl Write,
+    findings: &[Finding],
+    top: usize,
+    (clock, level, tongue): (&LogClock, &str, Tongue),
+) -> io::Result<()> {
     let heads = ["counter", "worst", "usual", "time", "first seen"].map(|head| tongue.text(head));
-    for (at, finding) in found.findings.iter().take(top).enumerate() {
+    for (at, finding) in findings.iter().take(top).enumerate() {
         let on = escaped(&on_host(finding, tongue));
         let title = escaped(&tongue.text(visible(&finding.title)));
         let severity = tongue.text(finding.severity.name());
@@ -238,22 +247,45 @@ pub(crate) fn findings_markdown(
             let shown = |number: f64| value(number, &evidence.path, evidence.counter_type);
             let usual = evidence.usual.map_or_else(|| "-".to_owned(), shown);
             let first = evidence.ranges.first();
-            let first = first.map_or_else(|| "-".to_owned(), |range| found.clock.text(range.from));
+            let first = first.map_or_else(|| "-".to_owned(), |range| clock.text(range.from));
             let (worst, time) = (shown(evidence.worst), tongue.text(duration(evidence.seconds)));
             writeln!(out, "| {} | {worst} | {usual} | {time} | {first} |", escaped(&evidence.path))?;
         }
         writeln!(out)?;
+        for evidence in finding.instances.iter().take(INSTANCES) {
+            times_markdown(out, evidence, (clock, tongue))?;
+        }
         for cause in &finding.causes {
             writeln!(out, "- {}", escaped(&tongue.text(format!("busy: {}", cause_of(cause)))))?;
         }
-        for other in &finding.together {
-            writeln!(out, "- {}", escaped(&tongue.text(together(other))))?;
+        for line in moved_with(finding).chain([finding.found_by()]) {
+            writeln!(out, "- {}", escaped(&tongue.text(line)))?;
         }
         let [means, next] = [&finding.means, &finding.next].map(|text| escaped(&tongue.text(visible(text))));
         writeln!(out, "\n{means} {next}\n")?;
     }
-    let hidden = found.findings.len().saturating_sub(top);
+    let hidden = findings.len().saturating_sub(top);
     if hidden > 0 { writeln!(out, "{}", tongue.text(format!("{hidden} more findings."))) } else { Ok(()) }
+}
+
+/// When it was so, and the course of the counter as a line of blocks.
+fn times_markdown(
+    out: &mut impl Write,
+    evidence: &Evidence,
+    (clock, tongue): (&LogClock, Tongue),
+) -> io::Result<()> {
+    writeln!(out, "- {}", escaped(&evidence.path))?;
+    for range in evidence.ranges.iter().take(RANGES) {
+        writeln!(out, "  - {}", escaped(&tongue.text(range_of(range, evidence, clock))))?;
+    }
+    let more = evidence.ranges.len().saturating_sub(RANGES) as u64;
+    let more = more.saturating_add(evidence.more_ranges);
+    if more > 0 {
+        writeln!(out, "  - {}", tongue.text(format!("{more} more times")))?;
+    }
+    let chart = chart(&evidence.course);
+    // What stands between these quotes keeps its spaces, which are times without values.
+    if chart.trim().is_empty() { Ok(()) } else { writeln!(out, "  - `{chart}`") }
 }
 
 /// Text that is not taken for Markdown or HTML.
