@@ -25,6 +25,7 @@ rows! { COUNTERS, ORIGINS {
     904_624 PERF_COUNTER_LARGE_RAWCOUNT -9 NOVICE: E "size * 512" "2.6.0";
     904_626 PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "ro" "2.6.27";
     904_628 PERF_COUNTER_LARGE_RAWCOUNT -4 ADVANCED: E "queue/read_ahead_kb * 1024" "2.6.0";
+    904_630 PERF_COUNTER_RAWCOUNT 0 ADVANCED: E "queue/rotational" "2.6.29";
 }}
 
 rows! { RAID_COUNTERS, RAID_ORIGINS {
@@ -110,6 +111,8 @@ mod tests {
             ("sys/block/sda/size", b"2048\n"),
             ("sys/block/sda/stat", b" 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17\n"),
             ("sys/block/sda/inflight", b"       3        4\n"),
+            ("sys/block/sda/queue/rotational", b"0\n"),
+            ("sys/block/sdb/queue/rotational", b"1\n"),
             ("sys/block/sdb/size", b"8\n"),
             ("sys/block/sdb/stat", b" 1 2 3 4 5 6 7 8 9 10 11\n"),
         ]);
@@ -121,6 +124,7 @@ mod tests {
             assert_eq!(named(&disk, counter), Ok(value), "{counter}");
         }
         assert_eq!(named(&disk, 904_624), Ok(1 << 20));
+        assert_eq!((named(&disk, 904_630), named(&instance(&snapshot, "sdb"), 904_630)), (Ok(0), Ok(1)));
         assert_eq!(named(&instance(&snapshot, "sdb"), 904_612), MISSING, "a kernel before 5.5");
     }
 

@@ -25,6 +25,7 @@ mod job_object_details;
 mod kernel_tables;
 mod logical_disk;
 mod memory;
+mod memory_controller;
 mod memory_tables;
 #[cfg(test)]
 mod namespaces_tests;
@@ -153,5 +154,6 @@ fn all() -> Vec<Box<dyn Object>> {
         Box::new(gpu::Gpu::adapters()),
         Box::new(performance_counters::PerformanceCounters::new()),
         Box::new(paging_file::PagingFile::new()),
+        Box::new(memory_controller::controllers()),
     ]
 }

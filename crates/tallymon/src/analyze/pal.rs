@@ -281,6 +281,8 @@ fn rule(
         each: 0,
         growth: Vec::new(),
         except: source.except.clone(),
+        same_device: false,
+        per_hour: call.is_trend,
         value: parsed("value")?,
         low_is_bad: when.is_below(0),
         when,

@@ -290,11 +290,12 @@ impl Pass {
                 continue;
             }
             // A counter without a wildcard belongs to all instances of the rule.
-            let of = if is_wild { Some(instance.clone()) } else { None };
+            let name = rule.shared_name(&instance).to_owned();
+            let of = if is_wild { Some(name.clone()) } else { None };
             self.sources.entry((number, slot, host.clone(), of.clone())).or_insert(course);
             if slot == rule.each && rule.is_about(&instance) {
                 let counters = rule.counters.len();
-                let key = (number, host.clone(), instance.clone());
+                let key = (number, host.clone(), name.clone());
                 if !self.watch_of.contains_key(&key) {
                     self.watch_of.insert(key, self.watches.len());
                     let mut watch = Watch::new(number, &host, &instance, counters);
@@ -307,8 +308,8 @@ impl Pass {
                 }
             }
             match of {
-                Some(instance) => {
-                    let watch = self.watch_of.get(&(number, host.clone(), instance)).copied();
+                Some(name) => {
+                    let watch = self.watch_of.get(&(number, host.clone(), name)).copied();
                     if let Some(watch) = watch.and_then(|watch| self.watches.get_mut(watch)) {
                         watch.set_column(slot, course);
                     }

@@ -74,8 +74,13 @@ pub struct Rule {
     pub each: usize,
     /// Counters of which the growth per second is used instead of the value: what counts since a start.
     pub growth: Vec<usize>,
+    /// The condition is about the growth in an hour, over the whole log: from the mean of the first thirtieth of
+    /// its time to that of the last.
+    pub per_hour: bool,
     /// Instances that are left out, as patterns.
     pub except: Vec<String>,
+    /// Instances of its counters belong together if they are of one device, such as `0 sda /` and `sda`.
+    pub same_device: bool,
     /// The number that is shown and charted.
     pub value: Expression,
     /// The condition.
@@ -423,7 +428,16 @@ impl RuleSet {
             resource: of(&RESOURCES, "resource", text("resource")?.unwrap_or("other"))?,
             each,
             growth: growing.iter().map(|name| slot("growth", name)).collect::<Result<_, _>>()?,
+            per_hour: match table.get("per_hour") {
+                None => false,
+                Some(value) => value.as_bool().ok_or("per_hour is neither true nor false")?,
+            },
             except: texts(table.get("except"), "except")?,
+            same_device: match text("same")? {
+                None => false,
+                Some("device") => true,
+                Some(other) => return Err(format!("same is {other:?}; it may be \"device\"")),
+            },
             value: expression("value", text("value")?.unwrap_or(&each_name))?,
             until: text("until")?.map(|until| expression("until", until)).transpose()?,
             lasting: text("for")?.map_or(Ok(Duration::ZERO), duration)?,
@@ -441,6 +455,14 @@ impl Rule {
     /// Whether an instance is looked at.
     pub(super) fn is_about(&self, instance: &str) -> bool {
         !self.except.iter().any(|pattern| Pattern::new(pattern).matches(instance))
+    }
+
+    /// What the instances of its counters that belong together have in common.
+    pub(super) fn shared_name<'i>(&self, instance: &'i str) -> &'i str {
+        let mut words = instance.split(' ');
+        let number = words.next().unwrap_or_default();
+        let is_disk = self.same_device && number.bytes().all(|byte| byte.is_ascii_digit());
+        if is_disk { words.next().unwrap_or(instance) } else { instance }
     }
 }
 
