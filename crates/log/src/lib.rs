@@ -105,7 +105,7 @@ pub use import::open_pcp;
 pub use info::{Info, info};
 pub use numbers::NumberCooker;
 pub use open::{open, read_bytes};
-pub use options::{BytesRead, ReadOptions};
+pub use options::{BytesRead, ReadOptions, UsedCounters};
 pub use processes::{ProcessNames, with_process_id};
 pub use reader::{
     About, Column, Contents, ContentsPart, Cooker, LogPlace, LogReader, PartStatistics, Record,

@@ -1,5 +1,6 @@
 //! How a log is read: what the log itself does not say.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
@@ -29,6 +30,10 @@ pub struct ReadOptions {
     /// What the reader of the log needs of it. Where a format finds that faster than everything, such as
     /// the parts of a lake, other counters and records may be left out; else it changes nothing.
     pub needed: Selection,
+    /// The counters whose values somebody uses; `None` for all. Where a format finds that faster, as a BLG does,
+    /// the values of others are not decoded, but for data blocks of whole objects: their columns are there,
+    /// without values. Names of another language ([`ReadOptions::names`]) turn it off.
+    pub used: Option<UsedCounters>,
     /// The most bytes that a compressed file is unpacked to; `None` for the usual limits, which are 16 GiB,
     /// and a thousand times the file.
     pub most_unpacked: Option<u64>,
@@ -36,6 +41,32 @@ pub struct ReadOptions {
     pub bytes_read: BytesRead,
     /// Whether somebody still waits for what is read.
     pub wanted: Wanted,
+}
+
+/// Counters by the names of object and counter, whatever their host and instance.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UsedCounters(Arc<HashSet<(String, String)>>);
+
+impl UsedCounters {
+    /// These counters, by the names that [`UsedCounters::names_of`] gives.
+    pub fn new(names: impl IntoIterator<Item = (String, String)>) -> UsedCounters {
+        UsedCounters(Arc::new(names.into_iter().collect()))
+    }
+
+    /// Object and counter in lowercase. The objects of a named instance of SQL Server are those of SQL Server.
+    pub fn names_of(object: &str, counter: &str) -> (String, String) {
+        let object = object.to_lowercase();
+        let object = match object.strip_prefix("mssql$").and_then(|rest| rest.split_once(':')) {
+            Some((_, object)) => format!("sqlserver:{object}"),
+            None => object,
+        };
+        (object, counter.to_lowercase())
+    }
+
+    /// Whether a counter is one of them.
+    pub fn has(&self, object: &str, counter: &str) -> bool {
+        self.0.contains(&UsedCounters::names_of(object, counter))
+    }
 }
 
 /// Counts the bytes read from files. Clones share one counter. Databases are not counted, because their

@@ -7,8 +7,9 @@ use tallymon_core::counter::Suffix;
 use tallymon_core::flow::{NoValue, Value};
 use tallymon_log::blg::BlgReader;
 use tallymon_log::csv::{CsvOptions, CsvWriter, LineEnd};
+use tallymon_log::names::NameTable;
 use tallymon_log::reader::table_order;
-use tallymon_log::{Cooker, Format, LogReader, ReadOptions, Record, Records, open, read_bytes};
+use tallymon_log::{Cooker, Format, LogReader, ReadOptions, Record, Records, UsedCounters, open, read_bytes};
 use tallymon_testkit::{Scratch, shared};
 
 fn all(reader: &mut dyn LogReader) -> Vec<Record> {
@@ -181,4 +182,43 @@ fn a_wrong_file_ending_does_not_matter() {
     std::fs::write(&named_wrong, std::fs::read(&path).unwrap()).unwrap();
     let format = open(&named_wrong, &ReadOptions::default()).unwrap().about().format;
     assert_eq!(format, Format::Blg);
+}
+
+#[test]
+fn only_the_counters_that_are_used_are_decoded() {
+    let names = [("Processor", "% PROCESSOR time"), ("physicaldisk", "Avg. Disk Bytes/Read")];
+    let used = UsedCounters::new(names.map(|(object, counter)| UsedCounters::names_of(object, counter)));
+    let (mut decoded, mut left) = (0, 0);
+    for name in ["PAL_SampleLog.blg", "PowerShell_CounterSamples.blg", "Tx_BasicPerfCounters.blg"] {
+        let Some(blg) = sample(name) else { return };
+        let mut whole = read_bytes(&blg, &ReadOptions::default()).unwrap();
+        let options = ReadOptions { used: Some(used.clone()), ..ReadOptions::default() };
+        let mut part = read_bytes(&blg, &options).unwrap();
+        while let Some(all) = whole.next_record().unwrap() {
+            let some = part.next_record().unwrap().expect("as many records");
+            assert_eq!((some.time, some.local_minutes), (all.time, all.local_minutes), "{name}");
+            assert_eq!(part.about().columns, whole.about().columns, "{name}");
+            for (at, column) in whole.about().columns.iter().enumerate() {
+                let parts = column.parts.as_ref().unwrap();
+                let is_used = used.has(&parts.object.to_string(), &parts.counter.to_string());
+                let cells = (some.cells.get(at), all.cells.get(at));
+                // The log of PAL has data blocks of whole objects, which are decoded whole.
+                let is_left = !is_used && name != "PAL_SampleLog.blg";
+                match is_left {
+                    false => assert_eq!(cells.0, cells.1, "{name}: {}", column.path),
+                    true => assert!(cells.0.is_none_or(Result::is_err), "{name}: {}", column.path),
+                }
+                if is_left { left += 1 } else { decoded += 1 }
+            }
+        }
+        assert!(part.next_record().unwrap().is_none());
+        assert_eq!(part.about().notes.damage, whole.about().notes.damage);
+        // Names of another language are not those that are used.
+        let table = NameTable::default();
+        let options = ReadOptions { names: Some(std::sync::Arc::new(table)), ..options };
+        let mut named = read_bytes(&blg, &options).unwrap();
+        let mut whole = read_bytes(&blg, &ReadOptions::default()).unwrap();
+        assert_eq!(all(&mut *named), all(&mut *whole), "{name}");
+    }
+    assert!(decoded > 10_000 && left > 2000, "{decoded} cells were decoded, {left} were not");
 }

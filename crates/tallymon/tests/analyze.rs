@@ -7,11 +7,12 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tallymon::analyze::{Analysis, FindingKind, RuleSet, Severity, analyze, why};
+use tallymon::analyze::{Analysis, Expression, FindingKind, RuleSet, Severity, analyze, why};
 use tallymon::clock::parse_rfc3339;
 use tallymon::core::path::CounterPath;
+use tallymon::core::time::FileTime;
 use tallymon::log::relog::{Options, relog};
-use tallymon::log::{Format, ReadOptions, Selection};
+use tallymon::log::{Format, ReadOptions, Selection, open};
 use tallymon_testkit::{Scratch, peer, shared};
 
 fn found(log: &Path, rules: RuleSet) -> Analysis {
@@ -45,42 +46,63 @@ fn thresholds_of_pal_are_broken_where_an_independent_script_says() {
     let folder = Scratch::new();
     let Some((files, logs)) = thresholds(&folder).zip(shared("logs")) else { return };
     let Some(python) = peer("python3") else { return };
-    let mut compared = 0;
-    for name in ["PAL_SampleLog.blg", "PowerShell_CounterSamples.blg", "Tx_BasicPerfCounters.blg"] {
+    let (mut compared, mut of_several, mut computed) = (0, 0, 0);
+    for name in [
+        "PAL_SampleLog.blg",
+        "PowerShell_CounterSamples.blg",
+        "PowerShell_CounterSamples.csv",
+        "PowerShell_CounterSamples.tsv",
+        "Tx_BasicPerfCounters.blg",
+    ] {
         let log = logs.join(name);
-        let csv = folder.join(format!("{name}.csv"));
-        relog(std::slice::from_ref(&log), &csv, &Options { format: Format::Csv, ..Options::default() })
-            .unwrap();
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/thresholds.py");
-        let output = Command::new(&python).arg(script).arg(&csv).args(&files).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let expected: BTreeMap<String, u64> = String::from_utf8(output.stdout)
-            .unwrap()
-            .lines()
-            .map(|line| {
-                let (key, count) = line.rsplit_once('\t').unwrap();
-                (key.to_owned(), count.parse().unwrap())
-            })
-            .collect();
-        let mut rules = RuleSet::default();
-        rules.add(&folder).unwrap();
-        let mut actual = BTreeMap::new();
-        for finding in found(&log, rules).findings {
-            let FindingKind::Rule { condition, .. } = &finding.kind else { continue };
-            let words: Vec<&str> = condition.split(' ').collect();
-            // Thresholds that are computed from questions are not what the script reads.
-            let &["value", operator, limit] = words.as_slice() else { continue };
-            let Ok(limit) = limit.parse::<f64>() else { continue };
-            for instance in finding.instances {
-                let severity = finding.severity.name();
-                let key = format!("{}\t{operator}\t{limit}\t{severity}", instance.path.to_lowercase());
-                actual.insert(key, instance.records);
-            }
+        let mut text = log.clone();
+        if name.ends_with(".blg") {
+            text = folder.join(format!("{name}.csv"));
+            let options = Options { format: Format::Csv, ..Options::default() };
+            relog(std::slice::from_ref(&log), &text, &options).unwrap();
+        }
+        let expected = broken_by_script(&python, &text, &files);
+        let (actual, of_log) = broken_by_rules(&log, &folder);
+        let keys = |of: &BTreeMap<String, Broken>| of.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(keys(&actual), keys(&expected), "{name}");
+        for (key, expected) in &expected {
+            let actual = &actual[key];
+            let counts = |of: &Broken| (of.values, of.ranges);
+            // The times of the text have milliseconds.
+            let near = |one: f64, other: f64| (one - other).abs() <= 1.0;
+            let is_equal = counts(actual) == counts(expected)
+                && near(actual.begin, expected.begin)
+                && actual.end.is_none_or(|end| near(end, expected.end.unwrap()));
+            assert!(is_equal, "{name}: {key}: {actual:?} and the script {expected:?}");
+            of_several += usize::from(expected.ranges > 1);
         }
         compared += expected.len();
-        assert_eq!(actual, expected, "{name}");
+        computed += of_log;
     }
-    assert!(compared > 30, "{compared} thresholds of a counter were compared");
+    assert!(compared > 40, "{compared} thresholds of a counter were compared");
+    assert!(of_several > 5, "{of_several} of them have several ranges");
+    assert!(computed > 0, "no threshold was computed from an answer");
+}
+
+#[test]
+fn what_is_found_does_not_depend_on_the_counters_that_nothing_looks_at() {
+    let Some(logs) = shared("logs") else { return };
+    for name in ["PAL_SampleLog.blg", "PowerShell_CounterSamples.blg", "Tx_BasicPerfCounters.blg"] {
+        let log = logs.join(name);
+        let mut reader = open(&log, &ReadOptions::default()).unwrap();
+        while reader.next_record().unwrap().is_some() {}
+        let columns = &reader.about().columns;
+        // With a selection, all that is selected is read.
+        let all = Selection {
+            counters: columns.iter().filter_map(|column| column.parts.clone()).collect(),
+            ..Selection::default()
+        };
+        let options = ReadOptions::default();
+        let whole = analyze(std::slice::from_ref(&log), rules(), &all, &options).unwrap();
+        let part = found(&log, rules());
+        assert_eq!(part.findings, whole.findings, "{name}");
+        assert_eq!((part.counters, whole.counters), (columns.len(), columns.len()), "{name}");
+    }
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub(super) struct ReadEntry {
     /// The names in the last multi record, each with its column.
     pub(super) items: Vec<(Vec<u8>, usize)>,
     pub(super) object: ObjectCache,
+    /// Whether somebody uses its values.
+    pub(super) is_used: bool,
 }
 
 /// The layout of the last data block of an object: an equal block has the same columns.
@@ -137,7 +139,7 @@ impl Decoder<'_> {
 
     fn single(&mut self, read: &ReadEntry, raw: RawCounter) {
         self.any = true;
-        if self.scanning {
+        if self.scanning || !read.is_used {
             self.evidence(&read.entry, raw);
             return;
         }
@@ -160,6 +162,7 @@ impl Decoder<'_> {
             }
             return;
         }
+        let is_skipped = self.scanning || !read.is_used;
         let mut position = 0usize;
         let mut same = true;
         let mut counts: HashMap<String, u32> = HashMap::new();
@@ -209,7 +212,7 @@ impl Decoder<'_> {
                 }
             };
             position = position.saturating_add(1);
-            if self.scanning {
+            if is_skipped {
                 self.evidence(&read.entry, raw);
                 continue;
             }

@@ -16,7 +16,7 @@ use super::parts::Pending;
 use super::records::{self, Entry, kind};
 use crate::error::LogError;
 use crate::format::Format;
-use crate::options::ReadOptions;
+use crate::options::{ReadOptions, UsedCounters};
 use crate::reader::{About, LogReader, Record, RecordPosition, ScannedRecord};
 use crate::zone::{Zone, add_minutes};
 
@@ -60,6 +60,8 @@ pub struct BlgReader<R> {
     scanning: bool,
     /// A counter list was searched in the whole file.
     is_searched: bool,
+    /// The counters whose values are decoded, if not all are.
+    used: Option<UsedCounters>,
 }
 
 impl<R: Read + Seek> BlgReader<R> {
@@ -114,6 +116,7 @@ impl<R: Read> BlgReader<R> {
             place: None,
             scanning: false,
             is_searched: false,
+            used: options.used.clone().filter(|_| options.names.is_none()),
         };
         reader.ahead = reader.read_record()?;
         Ok(reader)
@@ -275,8 +278,18 @@ impl<R: Read> BlgReader<R> {
             *count = count.saturating_add(1);
             let id = u32::try_from(self.columns.entries.len()).unwrap_or(u32::MAX);
             let id = *self.columns.entries.entry((key, nth)).or_insert(id);
-            let mut read =
-                ReadEntry { entry, id, column: 0, items: Vec::new(), object: ObjectCache::default() };
+            let is_used = match (&self.used, &entry.object, &entry.counter) {
+                (Some(used), Some(object), Some(counter)) => used.has(object, counter),
+                _ => true,
+            };
+            let mut read = ReadEntry {
+                entry,
+                id,
+                column: 0,
+                items: Vec::new(),
+                object: ObjectCache::default(),
+                is_used,
+            };
             if !read.entry.is_wildcard() && !read.entry.is_object() {
                 let instance =
                     read.entry.instance.as_deref().map(|name| {

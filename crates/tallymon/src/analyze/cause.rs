@@ -63,6 +63,11 @@ const USED_BY: [(Resource, &[(&str, &str)]); 5] = [
     (Resource::Handles, &[("Process", "Handle Count"), ("Process", "Thread Count")]),
 ];
 
+/// All of these counters.
+pub(super) fn counters() -> impl Iterator<Item = (&'static str, &'static str)> {
+    USED_BY.iter().flat_map(|(_, counters)| counters.iter().copied())
+}
+
 /// Instances that are sums, or stand for nothing that runs.
 fn is_somebody(course: &Course) -> bool {
     let instance = course.instance();

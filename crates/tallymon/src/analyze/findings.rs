@@ -46,7 +46,7 @@ pub(super) fn of(pass: Pass) -> Analysis {
         records: pass.records,
         first: pass.first,
         last: pass.last,
-        counters: pass.courses.len(),
+        counters: pass.courses.len().saturating_add(pass.without_course),
         rules_applied: applied.len(),
         rules_without_counters: pass.rules.rules.len().saturating_sub(applied.len()),
         parameters: pass.rules.parameters,

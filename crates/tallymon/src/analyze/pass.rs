@@ -47,6 +47,8 @@ struct Door {
 /// What was read.
 pub(super) struct Pass {
     pub(super) rules: RuleSet,
+    /// The counters that anything looks at.
+    used: UsedCounters,
     pub(super) courses: Vec<Course>,
     pub(super) watches: Vec<Watch>,
     pub(super) axis: Option<Axis>,
@@ -155,8 +157,13 @@ impl Pass {
                 wanted.entry(names_of(path)).or_default().push((rule, slot));
             }
         }
+        let named = |(object, counter): (&str, &str)| UsedCounters::names_of(object, counter);
+        let headlines = HEADLINES.iter().map(|of| (of.object, of.counter));
+        let used =
+            UsedCounters::new(wanted.keys().cloned().chain(headlines.chain(cause::counters()).map(named)));
         Pass {
             rules,
+            used,
             courses: Vec::new(),
             watches: Vec::new(),
             axis: None,
@@ -191,6 +198,8 @@ impl Pass {
         options: &ReadOptions,
         wanted: &dyn Fn() -> bool,
     ) -> Result<(), LogError> {
+        let used = selection.counters.is_empty().then(|| self.used.clone());
+        let options = &ReadOptions { used, ..options.clone() };
         let mut log = open(path, options)?;
         let mut cooker = NumberCooker::default();
         let (mut values, mut places) = (Vec::new(), Vec::new());
@@ -247,7 +256,12 @@ impl Pass {
             return None;
         }
         if let Some(course) = self.by_path.get(&(column.path.clone(), nth)) {
-            return Some(*course);
+            return *course;
+        }
+        if selection.counters.is_empty() && !self.is_used(column) {
+            self.by_path.insert((column.path.clone(), nth), None);
+            self.without_course = self.without_course.saturating_add(1);
+            return None;
         }
         let course = self.courses.len();
         let is_headline = |of: &Headline| {
@@ -255,7 +269,7 @@ impl Pass {
             !of.is_process && parts.is_some_and(|parts| is_counter(parts, of.object, of.counter))
         };
         let is_headline = HEADLINES.iter().any(is_headline);
-        self.by_path.insert((column.path.clone(), nth), course);
+        self.by_path.insert((column.path.clone(), nth), Some(course));
         self.courses.push(Course {
             path: column.path.clone(),
             parts: column.parts.clone(),
@@ -272,6 +286,14 @@ impl Pass {
             self.bind(parts, course);
         }
         Some(course)
+    }
+
+    /// Whether anything looks at a column: a rule, the shapes, or who caused it.
+    fn is_used(&self, column: &Column) -> bool {
+        column.parts.as_ref().is_some_and(|parts| {
+            let (object, counter) = (parts.object.to_string(), parts.counter.to_string());
+            self.used.has(&object, &counter)
+        })
     }
 
     /// Tells the rules about a new course: it may be an instance to look at, or another counter of one.
@@ -486,10 +508,5 @@ fn is_meant_here(wanted: &CounterPath, parts: &CounterPath) -> bool {
 
 /// Object and counter in lowercase. The objects of a named instance of SQL Server are those of SQL Server.
 pub(super) fn names_of(path: &CounterPath) -> (String, String) {
-    let object = path.object.to_string().to_lowercase();
-    let object = match object.strip_prefix("mssql$").and_then(|rest| rest.split_once(':')) {
-        Some((_, object)) => format!("sqlserver:{object}"),
-        None => object,
-    };
-    (object, path.counter.to_string().to_lowercase())
+    UsedCounters::names_of(&path.object.to_string(), &path.counter.to_string())
 }
