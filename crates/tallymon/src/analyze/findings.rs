@@ -19,6 +19,8 @@ const SHIFT_DEVIATIONS: f64 = 6.0;
 const SHIFT_SHARE: f64 = 0.3;
 /// How steadily a course must go up or down: Kendall's tau.
 const TREND_TAU: f64 = 0.8;
+/// The same of a course that begins to go one way within the log: there are more places where it could.
+const LATE_TAU: f64 = 0.9;
 /// How much a trend must change over the log, as a share of the middle value.
 const TREND_SHARE: f64 = 0.2;
 /// The stretches of time that shapes need at least.
@@ -94,7 +96,10 @@ fn finding_of_rule(pass: &Pass, rule: &Rule, host: &str, mut watches: Vec<&Watch
         kind: FindingKind::Rule {
             id: rule.id.clone(),
             origin: rule.origin.clone(),
-            condition: rule.when.to_string(),
+            condition: match rule.per_hour {
+                false => rule.when.to_string(),
+                true => format!("{} (growth in an hour)", rule.when),
+            },
         },
         title: rule.title.clone(),
         severity: rule.severity,
@@ -190,31 +195,38 @@ fn by_shape(pass: &Pass, known: &[Finding]) -> Vec<Finding> {
 
 fn trend(pass: &Pass, headline: &Headline, course: &Course, points: &[(usize, f64)]) -> Option<Finding> {
     let values: Vec<f64> = points.iter().map(|(_, value)| *value).collect();
-    let found = shape::steady_trend(&values, TREND_TAU)?;
-    let middle = shape::median(&mut values.clone())?;
-    let change = found.slope * values.len() as f64;
+    let (begin, found) = match shape::steady_trend(&values, TREND_TAU) {
+        Some(found) => (0, found),
+        None => shape::late_trend(&values, headline.bad == Bad::High, LATE_TAU)?,
+    };
+    let grown = values.get(begin..)?;
+    let middle = shape::median(&mut grown.to_vec())?;
+    let change = found.slope * grown.len() as f64;
     let is_bad = match headline.bad {
         Bad::High => change > 0.0,
         Bad::Low => change < 0.0,
         Bad::Neither => return None,
     };
-    if !is_bad || change.abs() < TREND_SHARE * middle.abs() || is_step(&values, change) {
+    if !is_bad || change.abs() < TREND_SHARE * middle.abs() || is_step(grown, change) {
         return None;
     }
     let last = found.intercept + change;
     let width = pass.span() / values.len().max(1) as f64;
     let until_limit = headline.limit.map(|limit| ((limit - last) / found.slope * width).max(0.0));
-    let range = Range { from: pass.first?, to: pass.last?, seconds: pass.span(), worst: last, records: 0 };
+    let from = if begin == 0 { pass.first? } else { pass.axis?.time(points.get(begin)?.0) };
+    let seconds = seconds_between(from, pass.last?);
+    let range = Range { from, to: pass.last?, seconds, worst: last, records: 0 };
+    let share = if pass.span() > 0.0 { seconds / pass.span() } else { 1.0 };
     let name = name_of(headline, course);
-    let title = if change > 0.0 {
-        format!("{name} grows all the time")
-    } else {
-        format!("{name} falls all the time")
+    let way = if change > 0.0 { "grows" } else { "falls" };
+    let title = match begin {
+        0 => format!("{name} {way} all the time"),
+        _ => format!("{name} {way} from some time on, up to the end"),
     };
-    let is_soon = until_limit.is_some_and(|seconds| seconds < 2.0 * pass.span());
+    let is_soon = until_limit.is_some_and(|left| left < 2.0 * seconds);
     let severity = if is_soon || headline.is_process { Severity::Warning } else { Severity::Note };
     let evidence = Evidence {
-        seconds: pass.span(),
+        seconds,
         worst: last,
         usual: Some(found.intercept),
         until_limit,

@@ -48,21 +48,34 @@ struct Threshold {
 
 /// Adds the thresholds of a file and of those that it inherits from.
 pub(super) fn add(set: &mut RuleSet, bytes: &[u8], path: &Path) -> Result<(), RuleError> {
-    add_inherited(set, bytes, path, &mut vec![path.to_owned()])
+    // Thresholds use answers to questions of files that come later.
+    for part in [Part::Questions, Part::Thresholds] {
+        add_inherited(set, bytes, path, (part, &mut vec![path.to_owned()]))?;
+    }
+    Ok(())
 }
 
-/// Adds the thresholds of a file only.
-pub(super) fn add_alone(set: &mut RuleSet, bytes: &[u8], path: &Path) -> Result<(), RuleError> {
-    thresholds(set, bytes, path).map(|_| ())
+/// Adds the thresholds or the questions of a file only.
+pub(super) fn add_alone(set: &mut RuleSet, bytes: &[u8], path: &Path, part: Part) -> Result<(), RuleError> {
+    thresholds(set, bytes, path, part).map(|_| ())
+}
+
+/// What is read of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The questions, which become parameters.
+    Questions,
+    /// The thresholds, which may use the parameters of all files.
+    Thresholds,
 }
 
 fn add_inherited(
     set: &mut RuleSet,
     bytes: &[u8],
     path: &Path,
-    seen: &mut Vec<std::path::PathBuf>,
+    (part, seen): (Part, &mut Vec<std::path::PathBuf>),
 ) -> Result<(), RuleError> {
-    for name in thresholds(set, bytes, path)? {
+    for name in thresholds(set, bytes, path, part)? {
         let skip = |reason: String| Skipped {
             origin: path.display().to_string(),
             rule: format!("all of {name}"),
@@ -75,6 +88,7 @@ fn add_inherited(
             .map(|name| path.with_file_name(name))
             .find(|file| plain && file.is_file());
         match found {
+            None if part == Part::Questions => {}
             None => set
                 .skip(skip("the file that it inherits from is not in its folder".to_owned()))
                 .map_err(|problem| fault(path, None, problem))?,
@@ -82,7 +96,7 @@ fn add_inherited(
             Some(file) => {
                 let bytes = read(&file).map_err(|error| fault(&file, None, error.to_string()))?;
                 seen.push(file.clone());
-                add_inherited(set, &bytes, &file, seen)?;
+                add_inherited(set, &bytes, &file, (part, seen))?;
             }
         }
     }
@@ -90,13 +104,14 @@ fn add_inherited(
 }
 
 /// Reads the thresholds of a file. Returns the files that it inherits from.
-fn thresholds(set: &mut RuleSet, bytes: &[u8], path: &Path) -> Result<Vec<String>, RuleError> {
+fn thresholds(set: &mut RuleSet, bytes: &[u8], path: &Path, part: Part) -> Result<Vec<String>, RuleError> {
     set.machine_parameters();
     let text = decode(bytes).map_err(|problem| fault(path, None, problem))?;
     let mut reader = Reader::from_str(&text);
     let mut file = FileReader {
         set,
         path,
+        part,
         analysis: Analysis::default(),
         within: Vec::new(),
         inherits: Vec::new(),
@@ -146,6 +161,7 @@ fn decode(bytes: &[u8]) -> Result<String, String> {
 struct FileReader<'s> {
     set: &'s mut RuleSet,
     path: &'s Path,
+    part: Part,
     analysis: Analysis,
     within: Vec<Vec<u8>>,
     inherits: Vec<String>,
@@ -227,6 +243,9 @@ impl FileReader<'_> {
     /// Makes rules of the analysis that ends.
     fn finish(&mut self) -> Result<(), String> {
         let analysis = std::mem::take(&mut self.analysis);
+        if self.part == Part::Questions {
+            return Ok(());
+        }
         let means = plain(&analysis.description);
         if self.names.len() != self.set.parameters.len().saturating_add(1) {
             self.names = self.set.names(std::iter::once(&"value".to_owned()));
@@ -300,6 +319,8 @@ struct Call {
     collection: String,
     operator: &'static str,
     threshold: String,
+    /// It is about the growth in an hour, not about values.
+    is_trend: bool,
 }
 
 /// Reads code that is comments, assignments, lower limits (`If ($a -lt 64) { $a = 64 }`) and one call.
@@ -324,9 +345,7 @@ fn call_of(code: &str) -> Result<Call, String> {
         let name = word.strip_prefix('-').ok_or_else(program)?.to_ascii_lowercase();
         options.insert(name, words.next().ok_or_else(program)?.trim_matches(['\'', '"']));
     }
-    if options.get("istrendonly").is_some_and(|value| value.eq_ignore_ascii_case("$true")) {
-        return Err("it compares PAL's trend, not values".to_owned());
-    }
+    let is_trend = options.get("istrendonly").is_some_and(|value| value.eq_ignore_ascii_case("$true"));
     let option = |name: &str| options.get(name).copied().ok_or_else(program);
     let operator = match option("operator")?.to_ascii_lowercase().as_str() {
         "gt" => ">",
@@ -342,6 +361,7 @@ fn call_of(code: &str) -> Result<Call, String> {
         collection: option("collectionofcounterinstances")?.trim_start_matches('$').to_owned(),
         operator,
         threshold: arithmetic(option("threshold")?, &variables).ok_or_else(program)?,
+        is_trend,
     })
 }
 

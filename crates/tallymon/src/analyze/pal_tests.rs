@@ -38,16 +38,15 @@ fn constant_thresholds_become_rules() {
         assert_eq!(rule.when.to_string(), condition, "{code}");
         assert_eq!((rule.title.as_str(), rule.means.as_str()), ("Too busy", "It is busy ."));
         assert_eq!((rule.severity, rule.is_about("_Total")), (Severity::Critical, false));
+        assert!(!rule.per_hour, "{code}");
     }
+    let set = pal(&threshold(&format!("{call} 'gt' -Threshold 100MB -IsTrendOnly $True")));
+    assert_eq!((set.rules[0].when.to_string().as_str(), set.rules[0].per_hour), ("value > 100MB", true));
 }
 
 #[test]
 fn other_thresholds_are_named_with_the_reason() {
     for (code, reason) in [
-        (
-            "StaticThreshold -CollectionOfCounterInstances $Busy -Operator 'gt' -Threshold 1 -IsTrendOnly $True",
-            "trend",
-        ),
         ("For ($i=0;$i -lt 5;$i++) { CreateAlert }", "a program"),
         ("If AvgX > 5 Then\nIsAvgThresholdBroken = True\nEnd If", "Visual Basic"),
         (

@@ -106,6 +106,7 @@ impl Pass {
         if pass.records == 0 && range.is_limited() && wanted() {
             return Err(LogClock::of(logs, options)?.no_records(range));
         }
+        pass.grown_per_hour();
         let has = |wanted: &CounterPath| {
             pass.courses
                 .iter()
@@ -139,6 +140,7 @@ impl Pass {
             pass.record((*time, hour), &mut before, &places, &values, of.columns.len());
         }
         pass.end_log();
+        pass.grown_per_hour();
         pass
     }
 
@@ -324,7 +326,7 @@ impl Pass {
                     for (slot, column) in watch.columns.iter_mut().enumerate() {
                         let source =
                             |of: Option<String>| self.sources.get(&(number, slot, host.clone(), of)).copied();
-                        *column = source(Some(instance.clone())).or_else(|| source(None));
+                        *column = source(Some(name.clone())).or_else(|| source(None));
                     }
                     self.watches.push(watch);
                 }
@@ -408,7 +410,7 @@ impl Pass {
                     _ => {}
                 }
             }
-            let Some(rule) = self.rules.rules.get(watch.rule) else { continue };
+            let Some(rule) = self.rules.rules.get(watch.rule).filter(|rule| !rule.per_hour) else { continue };
             if near.is_none() {
                 watch.end(rule);
             }
@@ -430,7 +432,7 @@ impl Pass {
         let door = |watch: &Watch| {
             let rule = self.rules.rules.get(watch.rule)?;
             // A growth needs every value.
-            let gate = rule.when.gate().filter(|_| rule.growth.is_empty())?;
+            let gate = rule.when.gate().filter(|_| rule.growth.is_empty() && !rule.per_hour)?;
             let course = (*watch.columns.get(gate.name)?)?;
             Some(Door { gate, course, is_closed: watch.is_closed(), observed: 0.0 })
         };
@@ -442,6 +444,22 @@ impl Pass {
         for (watch, door) in self.watches.iter_mut().zip(&mut self.doors) {
             if let Some(door) = door {
                 watch.observed += std::mem::take(&mut door.observed);
+            }
+        }
+    }
+
+    /// Decides the rules about the growth in an hour, of which the whole log is needed.
+    fn grown_per_hour(&mut self) {
+        let (Some(axis), Some(first), Some(last)) = (self.axis, self.first, self.last) else { return };
+        let (points, records, seconds) = (self.points(), self.records, self.span());
+        for watch in &mut self.watches {
+            let Some(rule) = self.rules.rules.get(watch.rule).filter(|rule| rule.per_hour) else { continue };
+            let grown = |column: &Option<usize>| {
+                self.courses.get((*column)?)?.track.grown_per_hour(axis, points, seconds)
+            };
+            let values: Vec<Option<f64>> = watch.columns.iter().map(grown).collect();
+            if rule.when.holds(&values) == Some(true) {
+                watch.holds_always((first, last), records, rule.value.value(&values).unwrap_or(0.0));
             }
         }
     }

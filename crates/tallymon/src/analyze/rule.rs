@@ -28,6 +28,7 @@ use std::time::Duration;
 use tallymon_core::path::{CounterPath, Pattern};
 
 use super::expression::{Expression, ExpressionError};
+use super::pal::{Part, add_alone};
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -235,13 +236,16 @@ impl RuleSet {
             if files.is_empty() {
                 return Err(fault(path, None, "no .toml or .xml file is in this folder"));
             }
-            return files.iter().try_for_each(|file| match ending(file).as_deref() {
-                // All files of the folder are read, so that none has to follow those that it inherits from.
-                Some("xml") => {
-                    let bytes = read(file).map_err(|error| unreadable(file, error))?;
-                    super::pal::add_alone(self, &bytes, file)
-                }
-                _ => self.add(file),
+            let is_pal = |file: &&PathBuf| ending(file).as_deref() == Some("xml");
+            // All files of the folder are read, so that none has to follow those that it inherits from.
+            let part = |set: &mut RuleSet, file: &Path, part: Part| {
+                let bytes = read(file).map_err(|error| unreadable(file, error))?;
+                add_alone(set, &bytes, file, part)
+            };
+            files.iter().filter(is_pal).try_for_each(|file| part(self, file, Part::Questions))?;
+            return files.iter().try_for_each(|file| match is_pal(&file) {
+                true => part(self, file, Part::Thresholds),
+                false => self.add(file),
             });
         }
         let bytes = read(path).map_err(|error| unreadable(path, error))?;
@@ -387,8 +391,8 @@ impl RuleSet {
 
     fn rule_of(&self, table: &toml::Table, path: &Path) -> Result<Rule, String> {
         let known = [
-            "id", "title", "severity", "resource", "counters", "each", "growth", "except", "value", "when",
-            "until", "for", "means", "next",
+            "id", "title", "severity", "resource", "counters", "each", "growth", "per_hour", "except",
+            "same", "value", "when", "until", "for", "means", "next",
         ];
         known_keys(table, &known)?;
         let text = |key: &str| match table.get(key) {
@@ -469,7 +473,7 @@ impl Rule {
 /// The text that is equal for rules of the same severity, counters, condition and left-out instances.
 fn condition_of(rule: &Rule) -> String {
     let when = rule.when.to_string().to_ascii_lowercase();
-    format!("{:?} {when:?} {:?} {:?}", rule.severity, rule.counters, rule.except)
+    format!("{:?} {when:?} {} {:?} {:?}", rule.severity, rule.per_hour, rule.counters, rule.except)
 }
 
 /// A path whose object and counter are literal names.

@@ -49,6 +49,24 @@ fn reads_a_rule() {
 }
 
 #[test]
+fn instances_of_one_device_belong_together() {
+    let other = toml(RULE).unwrap();
+    let same = toml(&RULE.replace("for = ", "same = \"device\"\nfor = ")).unwrap();
+    for (instance, name) in [
+        ("0 sda /", "sda"),
+        ("10 nvme0n1", "nvme0n1"),
+        ("sda", "sda"),
+        ("md 0", "md 0"),
+        ("0", "0"),
+        ("", ""),
+        ("_Total", "_Total"),
+    ] {
+        assert_eq!(same.rules[0].shared_name(instance), name, "{instance}");
+        assert_eq!(other.rules[0].shared_name(instance), instance);
+    }
+}
+
+#[test]
 fn faults_say_where_and_what_is_expected() {
     for (from, to, words) in [
         ("[[rule]]", "[[rule", "own.toml: line 2, column 7: "),
@@ -72,6 +90,8 @@ fn faults_say_where_and_what_is_expected() {
             "only the instance may have",
         ),
         ("[\"_Total\"]", "[1]", "except has no text"),
+        ("for = \"2m\"", "same = \"disk\"", "same is \"disk\"; it may be \"device\""),
+        ("for = \"2m\"", "per_hour = 1", "per_hour is neither true nor false"),
     ] {
         let text = RULE.replacen(from, to, 1);
         let error = toml(&text).expect_err(from).to_string();

@@ -176,6 +176,44 @@ pub(super) fn steady_trend(values: &[f64], least: f64) -> Option<Trend> {
     Some(Trend { slope, intercept: median(&mut intercepts)?, tau })
 }
 
+/// The points that a late trend has at least.
+const LATE_POINTS: usize = 40;
+/// How far a late trend goes, in standard deviations of the noise.
+const LATE_DEVIATIONS: f64 = 6.0;
+
+/// Where a course begins to go one way, up to its end, and the line from there on: a leak that begins within the
+/// log. Up to then it stays at a level, and at the end it is where it never was before. `upwards` is the way that
+/// is looked for; `least` is for tau.
+pub(super) fn late_trend(values: &[f64], upwards: bool, least: f64) -> Option<(usize, Trend)> {
+    let turned: Vec<f64> = values.iter().map(|value| if upwards { *value } else { -value }).collect();
+    let quarter = turned.len() / 4;
+    let middle = |part: &[f64]| median(&mut part.to_vec());
+    let (start, end) = (turned.get(..quarter)?, turned.get(turned.len().saturating_sub(quarter / 2)..)?);
+    // Most courses end here: at their end they are where they were at their begin.
+    let most = start.iter().fold(f64::NEG_INFINITY, |most, value| most.max(*value));
+    let (low, high) = (middle(start)?, middle(end)?);
+    let noise = noise(values)?.max(floor_of_noise(values));
+    if high <= most || high - low < LATE_DEVIATIONS * noise {
+        return None;
+    }
+    let penalty = 10.0 * (values.len().max(2) as f64).ln();
+    let points = change_points(values, noise, penalty, 5);
+    let is_long = |begin: &usize| {
+        let left = values.len().saturating_sub(*begin);
+        left >= LATE_POINTS && left.saturating_mul(5) >= values.len()
+    };
+    points.into_iter().filter(is_long).find_map(|begin| {
+        let (before, after) = (turned.get(..begin)?, turned.get(begin..)?);
+        // The last part of the line is above everything before the line.
+        let most = before.iter().fold(f64::NEG_INFINITY, |most, value| most.max(*value));
+        let found = steady_trend(values.get(begin..)?, least)?;
+        let is_upwards = (found.slope > 0.0) == upwards;
+        let grown = middle(after.get(after.len().saturating_sub(after.len() / 5)..)?)?;
+        (is_upwards && grown > most && grown - middle(before)? >= LATE_DEVIATIONS * noise)
+            .then_some((begin, found))
+    })
+}
+
 /// Kendall's tau of some points in their order; `None` if it is nearer to 0 than `least`, which mostly shows
 /// before all pairs were compared.
 fn tau(points: &[(f64, f64)], least: f64) -> Option<f64> {

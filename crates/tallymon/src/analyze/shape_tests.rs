@@ -116,3 +116,53 @@ fn finds_what_moves_together_and_which_comes_first() {
     assert!(strength.abs() < 0.3, "{strength}");
     assert_eq!(correlation(&cause, &[Some(1.0); 300], 2), None);
 }
+
+#[test]
+fn late_trends_begin_where_the_course_begins_to_grow() {
+    for seed in 1..100 {
+        let grows = |at: usize| 50.0 + at.saturating_sub(150) as f64;
+        let values = Noise::course(seed, 300, grows);
+        let (begin, found) = late_trend(&values, true, 0.9).unwrap_or_else(|| panic!("{seed}"));
+        assert!((140..=175).contains(&begin), "{begin}");
+        assert!((found.slope - 1.0).abs() < 0.1, "{found:?}");
+        // The other way is not what is looked for.
+        assert_eq!(late_trend(&values, false, 0.9), None);
+        let falls: Vec<f64> = values.iter().map(|value| 400.0 - value).collect();
+        let (same, found) = late_trend(&falls, false, 0.9).unwrap();
+        assert!(same == begin && (found.slope + 1.0).abs() < 0.1, "{found:?}");
+    }
+}
+
+#[test]
+fn what_does_not_go_on_to_the_end_is_no_late_trend() {
+    type Level = fn(usize) -> f64;
+    let courses: [(&str, Level); 6] = [
+        ("flat", |_| 50.0),
+        ("a step", |at| if at < 150 { 50.0 } else { 150.0 }),
+        ("two steps", |at| 50.0 + 60.0 * (at / 100) as f64),
+        ("levels off", |at| 50.0 + at.clamp(100, 200) as f64),
+        ("a saw", |at| 50.0 + (at % 100) as f64),
+        ("there and back", |at| 50.0 + 150.0_f64.min((at as f64 - 150.0).abs())),
+    ];
+    for (name, level) in courses {
+        for seed in 1..200 {
+            let values = Noise::course(seed, 300, level);
+            for upwards in [true, false] {
+                // What goes there and back ends where it began.
+                assert_eq!(late_trend(&values, upwards, 0.9), None, "{name} {seed} {upwards}");
+            }
+        }
+    }
+    // Noise whose neighbours depend on each other.
+    for seed in 1..400 {
+        let mut last = 0.0;
+        let values: Vec<f64> = Noise::course(seed, 512, |_| 0.0)
+            .into_iter()
+            .map(|noise| {
+                last = 0.9 * last + noise;
+                last
+            })
+            .collect();
+        assert!([true, false].iter().all(|way| late_trend(&values, *way, 0.9).is_none()), "{seed}");
+    }
+}

@@ -6,6 +6,8 @@ use tallymon_core::time::{FileTime, UNITS_PER_SECOND};
 
 /// The buckets of a track at most; when time goes on, two become one.
 const BUCKETS: usize = 512;
+/// The parts between which a growth in an hour is measured, as PAL does by default.
+const PARTS: usize = 30;
 /// The hours of a course at most: sixty days. Older ones are forgotten.
 const MOST_HOURS: usize = 60 * 24;
 /// An hour in units of 100 ns.
@@ -185,6 +187,17 @@ impl Track {
         all.map(|(_, bucket)| *bucket).fold(Bucket::default(), Bucket::merge).mean()
     }
 
+    /// How much it grows in an hour: from the mean of the first thirtieth of so many seconds to that of the last;
+    /// a log of fewer points has fewer parts. `None` if one of the two has no value.
+    pub(super) fn grown_per_hour(&self, axis: Axis, points: usize, seconds: f64) -> Option<f64> {
+        let parts = points.min(PARTS);
+        let part = |bucket: usize| bucket.saturating_mul(parts) / axis.buckets.max(1);
+        let last = parts.checked_sub(1).filter(|last| *last > 0)?;
+        let grown = self.mean(|bucket| part(bucket) == last)? - self.mean(|bucket| part(bucket) == 0)?;
+        let hours = seconds / 3600.0 * last as f64 / parts as f64;
+        Some(grown / hours).filter(|grown| grown.is_finite())
+    }
+
     /// The median of the means of the buckets that `chosen` accepts.
     pub fn median(&self, mut chosen: impl FnMut(usize) -> bool) -> Option<f64> {
         let mut means: Vec<f64> = self.means().filter(|(at, _)| chosen(*at)).map(|(_, mean)| mean).collect();
@@ -221,5 +234,37 @@ mod tests {
         assert_eq!(axis.time(3), FileTime(start.0 + 6 * UNITS_PER_SECOND));
         // A clock that was set back.
         assert_eq!(axis.bucket(FileTime(0)), 0);
+    }
+
+    #[test]
+    fn the_growth_in_an_hour_is_that_from_the_first_to_the_last_part() {
+        let axis = Axis { start: FileTime(0), width: UNITS_PER_SECOND, buckets: 300, limit: 512 };
+        let track = |value: &dyn Fn(usize) -> Option<f64>| {
+            let mut track = Track::default();
+            for second in 0..300 {
+                let mut bucket = Bucket::default();
+                value(second).into_iter().for_each(|value| bucket.add(value));
+                track.merge(second, bucket);
+            }
+            track.grown_per_hour(axis, 300, 300.0)
+        };
+        let near = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-6;
+        assert!(near(track(&|at| Some(7.0 + 2.0 * at as f64)), 7200.0));
+        assert!(near(track(&|at| Some(1000.0 - at as f64)), -3600.0));
+        assert!(near(track(&|_| Some(7.0)), 0.0));
+        // What was there for part of the time only is not known.
+        assert_eq!(track(&|at| (at >= 10).then_some(7.0)), None);
+        assert_eq!(track(&|at| (at < 290).then_some(7.0)), None);
+        // Three points are three parts; one is no distance.
+        let mut few = Track::default();
+        for (at, value) in [1.0, 5.0, 9.0].into_iter().enumerate() {
+            let mut bucket = Bucket::default();
+            bucket.add(value);
+            few.merge(at, bucket);
+        }
+        let axis = Axis { buckets: 3, ..axis };
+        assert!(near(few.grown_per_hour(axis, 3, 3.0), 8.0 * 3600.0 / 2.0));
+        assert_eq!(few.grown_per_hour(axis, 1, 3.0), None);
+        assert_eq!(few.grown_per_hour(axis, 3, 0.0), None);
     }
 }

@@ -117,6 +117,13 @@ impl Watch {
         }
     }
 
+    /// The condition holds for the whole log.
+    pub(super) fn holds_always(&mut self, (from, to): (FileTime, FileTime), records: u64, worst: f64) {
+        let seconds = seconds_between(from, to);
+        (self.seconds, self.observed, self.records, self.worst) = (seconds, seconds, records, Some(worst));
+        self.ranges.push(Range { from, to, seconds, worst, records });
+    }
+
     /// Whether no range is open.
     pub(super) fn is_closed(&self) -> bool {
         self.open.is_none()
