@@ -18,6 +18,7 @@ mod forms;
 mod full;
 mod hostile;
 mod hostile_machine;
+mod imported;
 mod killed;
 #[cfg(feature = "parquet")]
 mod lake;
