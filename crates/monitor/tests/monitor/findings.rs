@@ -93,7 +93,7 @@ fn marks_lie_where_something_is_wrong_and_enter_shows_it() {
         (time.hour, time.minute)
     };
     assert!(clock(from) >= (13, 36) && clock(to) <= (13, 48), "{:?} to {:?}", clock(from), clock(to));
-    has(&screen, &["(critical)", "worst 40.0 MiB, usual", "3.9 GiB", "next: "]);
+    has(&screen, &["(critical)", "worst 40.0 MiB, usual", "3.9 GiB", "next: ", "rule memory-"]);
     // The list opens at what is shown; Escape in the chart takes the text away.
     has(&bench.types("!").screen(), &["Findings (3)"]);
     bench.key(KeyCode::Esc).key(KeyCode::Esc);

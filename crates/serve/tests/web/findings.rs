@@ -44,6 +44,13 @@ fn findings_of_a_log_are_those_of_its_analysis_and_of_one_host_only_its_own() {
     let all = server.get("/api/v1/findings?host=log1");
     assert_eq!(titles(&all), expected.iter().map(|one| one.title.as_str()).collect::<Vec<_>>());
     assert!(!expected.is_empty());
+    // What found it, how sure that is, and among how many those were found that moved with it.
+    for (one, expected) in all["findings"].as_array().unwrap().iter().zip(&expected) {
+        assert_eq!(one["found_by"], expected.found_by());
+        assert_eq!(one["certainty"], expected.certainty);
+        assert_eq!((&one["compared"], &one["lags"]), (&expected.compared.into(), &7.into()));
+        assert_eq!(one["moves_with"].as_array().unwrap().len(), expected.together.len());
+    }
     let range = &all["findings"][0]["instances"][0]["ranges"][0];
     // 2026-03-01T00:03:20Z and 00:08:20Z, or one of the records beside them.
     let near = |value: &Value, seconds: f64| {
