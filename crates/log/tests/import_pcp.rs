@@ -404,8 +404,8 @@ fn parse_pmrep(text: &str) -> Vec<Printed> {
     text.split("== ").filter_map(section).collect()
 }
 
-/// What a printed value is multiplied by to be ours: shares of a time are milliseconds or microseconds in a second
-/// there, and percent here.
+/// What a printed value is multiplied by to be ours: shares of a time are milliseconds or microseconds in a
+/// second there, and percent here.
 fn factor_of_pmrep(metric: &str, processors: f64) -> f64 {
     match metric {
         _ if metric.starts_with("kernel.percpu.cpu.") => 0.1,
@@ -421,8 +421,8 @@ fn factor_of_pmrep(metric: &str, processors: f64) -> f64 {
     }
 }
 
-/// Compares the values of counters with those that `pmrep` computes from the same archive. Returns how many are
-/// rates, and how many are values of the time.
+/// Compares the values of counters with those that `pmrep` computes from the same archive. Returns how many
+/// are rates, and how many are values of the time.
 fn compare_computed(path: &Path, printed: &str) -> (usize, usize) {
     let known: HashMap<&str, (&str, &str)> = METRICS
         .lines()
@@ -492,8 +492,8 @@ fn compare_computed(path: &Path, printed: &str) -> (usize, usize) {
                     continue;
                 }
                 let expected = theirs * factor_of_pmrep(&metric, processors as f64);
-                // pmrep prints nine places. Ours of all processors are shares of their time as they counted it
-                // themselves, those of pmrep of the time of the clock.
+                // pmrep prints nine places. Ours of all processors are shares of their time as they counted
+                // it themselves, those of pmrep of the time of the clock.
                 let share = if metric.starts_with("kernel.all.cpu.") { 0.02 } else { 1e-5 };
                 let near = (ours - expected).abs() <= share * expected.abs() + 1e-6;
                 assert!(near, "{metric} [{instance}] at {time}: {path} is {ours}, not {expected}");

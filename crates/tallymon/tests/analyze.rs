@@ -41,8 +41,8 @@ fn thresholds(folder: &Path) -> Option<Vec<PathBuf>> {
     Some(files)
 }
 
-/// What breaks a threshold: how many values, in how many ranges, and where the first begins and the last ends,
-/// in milliseconds since the first record. The end is unknown if there are more ranges than are kept.
+/// What breaks a threshold: how many values, in how many ranges, and where the first begins and the last
+/// ends, in milliseconds since the first record. The end is unknown if there are more ranges than are kept.
 #[derive(Debug)]
 struct Broken {
     values: u64,
@@ -313,6 +313,13 @@ fn is_sick(second: u64) -> bool {
     (1200..1800).contains(&second)
 }
 
+/// A program that leaks from the middle of the log on.
+fn late_leak() -> Columns {
+    let bytes =
+        |second: u64, noise: f64| (4e7 + 2.3e6 * second.saturating_sub(1800) as f64) * (1.0 + 0.002 * noise);
+    vec![(r"\Process(hog)\Private Bytes", Box::new(bytes))]
+}
+
 #[test]
 fn sick_machines_have_their_trouble_as_the_first_finding() {
     let sick = |bad: f64, good: f64| -> Box<dyn Fn(u64, f64) -> f64> {
@@ -347,15 +354,11 @@ fn sick_machines_have_their_trouble_as_the_first_finding() {
         (r"\LogicalDisk(/data)\Free Megabytes", sick(300.0, 9000.0)),
     ];
     let killed: Columns = vec![(r"\Memory Extended\Out of Memory Kills/sec", sick(0.1, 0.0))];
-    let late: Columns = vec![(
-        r"\Process(hog)\Private Bytes",
-        Box::new(|second, noise| (4e7 + 2.3e6 * second.saturating_sub(1800) as f64) * (1.0 + 0.002 * noise)),
-    )];
     let throttled: Columns = vec![(r"\Control Group(app.service)\% Throttled Time", sick(60.0, 0.0))];
     let cases: [(&str, Columns, &str, Option<&str>); 10] = [
         ("processor", processor, "All processors are busy", Some("hog")),
         ("leak", leak, "Private Bytes of hog grows all the time", None),
-        ("late", late, "Private Bytes of hog grows from some time on, up to the end", None),
+        ("late", late_leak(), "Private Bytes of hog grows from some time on, up to the end", None),
         ("swap", swap, "Nearly no memory is available", Some("hog")),
         ("disk", disk, "A disk answers very slowly", Some("hog")),
         ("network", network, "TCP sends segments again", None),

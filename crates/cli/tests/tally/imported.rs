@@ -1,5 +1,5 @@
-//! Every tool on logs of other programs: sysstat, Performance Co-Pilot, atop, collectl, nmon, `vmstat` and its
-//! like, `perf stat`, Prometheus.
+//! Every tool on logs of other programs: sysstat, Performance Co-Pilot, atop, collectl, nmon, `vmstat` and
+//! its like, `perf stat`, Prometheus.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -75,8 +75,8 @@ pub struct Rule {
     pub each: usize,
     /// Counters of which the growth per second is used instead of the value: what counts since a start.
     pub growth: Vec<usize>,
-    /// The condition is about the growth in an hour, over the whole log: from the mean of the first thirtieth of
-    /// its time to that of the last.
+    /// The condition is about the growth in an hour, over the whole log: from the mean of the first
+    /// thirtieth of its time to that of the last.
     pub per_hour: bool,
     /// Instances that are left out, as patterns.
     pub except: Vec<String>,

@@ -181,9 +181,9 @@ const LATE_POINTS: usize = 40;
 /// How far a late trend goes, in standard deviations of the noise.
 const LATE_DEVIATIONS: f64 = 6.0;
 
-/// Where a course begins to go one way, up to its end, and the line from there on: a leak that begins within the
-/// log. Up to then it stays at a level, and at the end it is where it never was before. `upwards` is the way that
-/// is looked for; `least` is for tau.
+/// Where a course begins to go one way, up to its end, and the line from there on: a leak that begins
+/// within the log. Up to then it stays at a level, and at the end it is where it never was before.
+/// `upwards` is the way that is looked for; `least` is for tau.
 pub(super) fn late_trend(values: &[f64], upwards: bool, least: f64) -> Option<(usize, Trend)> {
     let turned: Vec<f64> = values.iter().map(|value| if upwards { *value } else { -value }).collect();
     let quarter = turned.len() / 4;

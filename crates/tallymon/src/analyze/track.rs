@@ -187,8 +187,8 @@ impl Track {
         all.map(|(_, bucket)| *bucket).fold(Bucket::default(), Bucket::merge).mean()
     }
 
-    /// How much it grows in an hour: from the mean of the first thirtieth of so many seconds to that of the last;
-    /// a log of fewer points has fewer parts. `None` if one of the two has no value.
+    /// How much it grows in an hour: from the mean of the first thirtieth of so many seconds to that of the
+    /// last; a log of fewer points has fewer parts. `None` if one of the two has no value.
     pub(super) fn grown_per_hour(&self, axis: Axis, points: usize, seconds: f64) -> Option<f64> {
         let parts = points.min(PARTS);
         let part = |bucket: usize| bucket.saturating_mul(parts) / axis.buckets.max(1);

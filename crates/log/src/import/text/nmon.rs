@@ -1,5 +1,5 @@
-//! Reads the files of nmon: lines with a word, a snapshot number and values, separated by commas. In lines about
-//! processes (`TOP`) the id of the process stands before the number of the snapshot.
+//! Reads the files of nmon: lines with a word, a snapshot number and values, separated by commas. In lines
+//! about processes (`TOP`) the id of the process stands before the number of the snapshot.
 
 use std::collections::HashMap;
 use std::io::BufRead;
