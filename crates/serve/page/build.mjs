@@ -27,6 +27,8 @@ const words = {
     build.onLoad({ filter: /src\/words\.ts$/ }, ({ path }) => ({ contents: packed(readFileSync(path, "utf8")), loader: "ts" }));
   },
 };
+/** Properties of charts and their parts, which neither the server nor the browser knows: they get shorter names. */
+const OWN = /^(powers|colours|looks|isChosen|isBusy|isClear|axisAt|onCursor|onPick|onZoom|onPan|onMark|onChoose|together|stacked|picture|drawn|wanted|raster|decorate|rowAt|xOf|yOf|resized|frameOf|scaled|areas|ground|pixels|trace|fine|factor|xs|ticks|front)$/;
 const { outputFiles } = await build({
   plugins: [words],
   entryPoints: [at("src/main.tsx")],
@@ -36,7 +38,7 @@ const { outputFiles } = await build({
 const text = (end) => outputFiles.find((file) => file.path.endsWith(end)).text.trim();
 // esbuild puts the files together; terser makes them 3 % smaller, compressed. Reading a signal is an effect: no `pure_getters`.
 const small = await minify(text(".js"), {
-  ecma: 2022, toplevel: true, compress: { passes: 3, unsafe_arrows: true }, format: { comments: false },
+  ecma: 2022, toplevel: true, compress: { passes: 3, unsafe_arrows: true }, format: { comments: false }, mangle: { properties: { regex: OWN } },
 });
 // A script ends where this stands, also within a string.
 const script = small.code.replaceAll("</script", "<\\/script");

@@ -1,15 +1,16 @@
 // The chart: cursor, selection, keys, notes and marks around its picture (`plot.ts`).
 import { effect, signal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Data } from "./live";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { gone, type Data } from "./live";
 import { moment, number } from "./format";
 import { rangesOf } from "./marks";
 import { Plot, type Picture } from "./plot";
 import type { Finding } from "./report";
+import { endsOf } from "./statistics";
 import { remembered } from "./words";
 import { theme, type Note, type Style, type View } from "./state";
 
-/** Okabe and Ito's colours, which most people can tell apart, in the order of the terminal; the dashes tell the rest apart. */
+/** Okabe and Ito's colours, which most people can tell apart, in the order of the terminal. */
 const DISTINCT = ["#0072b2", "#cc8500", "#009e73", "#8a6d00", "#d55e00", "#cc79a7", "#5b5bd6", "#5d6a73"];
 /** The pens of Performance Monitor, dark enough for a white ground. */
 const CLASSIC = ["#d40000", "#008000", "#0000ff", "#8a7400", "#c000c0", "#007d7d", "#800000", "#404040"];
@@ -29,18 +30,15 @@ export const colour = (nth: number) => {
   const base = colours[nth % colours.length];
   return isDark() ? LIGHTER[base] ?? base : base;
 };
-const onPaper = signal(false);
-matchMedia("print").addEventListener("change", ({ matches }) => { onPaper.value = matches; });
-/** In the theme of high contrast and on paper colours are not enough: the lines of each eight have dashes of their own. */
-const isPlain = () => theme.value === "contrast" || onPaper.value;
-export const dash = (nth: number) => DASHES[isPlain() ? Math.floor(nth * 9 / 8) % 8 : Math.floor(nth / 8) % 6];
+/** Colours are not enough, for some people and on paper: the lines of each eight have dashes of their own. */
+export const dash = (nth: number) => DASHES[Math.floor(nth * 9 / 8) % 8];
 
 /** The power of ten that brings the largest value to at most 100, as perfmon's "scale selected counters". A line keeps the
     one that it had while it does not get too small: a scale that changes with every sample cannot be read. */
 export function powerOf(values: (number | null)[], unit: string, before?: number): number {
-  let most = 0;
-  for (const value of values) if (value !== null && Math.abs(value) > most) most = Math.abs(value);
-  if (most === 0 || (unit === "%" && most <= 1000)) return 0;
+  const [least, top] = endsOf(values);
+  const most = Math.max(top, -least);
+  if (most <= 0 || (unit === "%" && most <= 1000)) return 0;
   if (before !== undefined && most * 10 ** before <= 100 && most * 10 ** before > 4) return before;
   return Math.max(-9, Math.min(7, Math.floor(2 - Math.log10(most) + 1e-9)));
 }
@@ -61,11 +59,24 @@ type Props = {
   colours?: number[]; looks?: (Style | undefined)[];
   axis?: [number, number] | null;
   onCursor: (time: number | null) => void; onPick: (time: number, series: number) => void;
+  /** Another series was chosen by keys. */
+  onChoose?: (series: number) => void;
+  say: (words: string) => void;
+} & Moves;
+/** What can be done to the range of a chart. */
+export type Moves = {
   onSelect: (from: number, to: number) => void; onZoom: (factor: number, at: number) => void;
   /** Moves the range by a share of its length. */
   onPan: (share: number) => void;
-  say: (words: string) => void;
 };
+
+/** Zooms or moves by a key; false if it is another one. */
+export function moveBy(event: KeyboardEvent, { onZoom, onPan }: Moves, time: number): boolean {
+  if (event.key === "+" || event.key === "-") onZoom(event.key === "+" ? 0.5 : 2, time);
+  else if (event.shiftKey && /^Arrow(Left|Right)$/.test(event.key)) onPan(event.key === "ArrowLeft" ? -0.1 : 0.1);
+  else return false;
+  return true;
+}
 
 /** More lines than these have no dots at the cursor. */
 const MOST_DOTS = 64;
@@ -76,17 +87,22 @@ const shared = signal<{ together: string; time: number | null } | null>(null);
 function pictureOf(props: Props, name: string): Picture {
   const { data, powers, view, sweep, axis = null } = props;
   const ink = getComputedStyle(document.documentElement).getPropertyValue("--ink");
+  const ids = new Set<string>();
   const lines = data.series.map((series, own) => {
     const thick = own === props.chosen;
     const nth = props.colours?.[own] ?? own;
     const fill = view === "line" || view === "split" ? undefined : `${colour(nth)}${view === "stacked" ? "66" : "22"}`;
-    return { values: series.values, factor: 10 ** (powers[own] ?? 0), color: props.highlight && thick ? ink.trim() : colour(nth), fill, width: (thick ? 2.5 : 1.2) * (props.looks?.[own]?.width ?? 1), dash: dash(nth) };
+    // An instance that has ended may have the path of one that is there.
+    let id = series.path;
+    while (ids.has(id)) id += " ";
+    ids.add(id);
+    return { id, values: series.values, factor: 10 ** (powers[own] ?? 0), color: props.highlight && thick ? ink.trim() : colour(nth), fill, width: (thick ? 2.5 : 1.2) * (props.looks?.[own]?.width ?? 1), dash: dash(nth) };
   });
   const isShown = (own: number) => !props.looks?.[own]?.hidden;
   // The line that is chosen is above the others.
   const order = lines.map((_, own) => own).filter(isShown);
   if (view !== "stacked") order.sort((one, other) => Number(one === props.chosen) - Number(other === props.chosen));
-  return { name, times: data.times, lines: order.map((own) => lines[own]), stacked: view === "stacked", sweep, axis };
+  return { name, times: data.times, lines: order.map((own) => lines[own]), stacked: view === "stacked", sweep, axis, gone };
 }
 
 export function Chart(props: Props) {
@@ -97,7 +113,12 @@ export function Chart(props: Props) {
   const at = useRef<{ row: number; time: number | null; top: number | null } | null>(null);
   now.current = props;
   const { data, view } = props;
-  const name = [data.series.map((one) => one.path).join("\n"), view, props.chosen, props.highlight, props.theme, isPlain(), palette.value, props.colours, props.axis, JSON.stringify(props.looks)].join("\t");
+  /** The series that keys read aloud, where none is chosen. */
+  const read = useRef(0);
+  const spoken = () => (props.chosen < 0 ? read.current : props.chosen);
+  const parts = [data.series, props.looks, view, props.chosen < 0 || data.series[props.chosen]?.path, props.highlight, props.theme, palette.value, props.axis];
+  // Instances come and go; what was asked for is another picture when it changes.
+  const name = useMemo(() => JSON.stringify([[...new Set(data.series.map((one) => one.asked))], props.looks?.filter(Boolean), ...parts.slice(2)]), parts);
   const timeOf = (row: number): number | null => now.current.data.times[row] ?? null;
 
   /** The values of a row as they are drawn, in a stack with those below. */
@@ -155,7 +176,7 @@ export function Chart(props: Props) {
       here.row = here.time === null ? -1 : now.current.data.times.indexOf(here.time);
       mark(here.row, here.top);
     });
-    const stop = listen(made, () => now.current, move, timeOf);
+    const stop = listen(made.element, (x) => made.rowAt(x * made.frame.fine + made.frame.left), () => now.current, move, timeOf);
     const resized = new ResizeObserver(() => { if (made.resized()) made.show(pictureOf(now.current, name)); });
     resized.observe(element);
     const left = shared.subscribe((one) => {
@@ -253,19 +274,19 @@ export function Chart(props: Props) {
     const wide = Math.max(1, Math.round((last + 1) / 10));
     const step: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, PageUp: -wide, PageDown: wide, Home: -last, End: last };
     const here = Math.min(last, at.current && at.current.row >= 0 ? at.current.row : last);
-    if (event.key === "Enter") {
+    const side = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (moveBy(event, props, timeOf(here) ?? data.times[last])) { /* it has moved */ } else if (event.key === "Enter") {
       const time = timeOf(here);
-      if (time !== null) props.onPick(time, props.chosen);
-    } else if (event.key === "+" || event.key === "-") {
-      props.onZoom(event.key === "+" ? 0.5 : 2, timeOf(here) ?? data.times[last]);
-    } else if (event.shiftKey && event.key.startsWith("Arrow")) {
-      props.onPan(event.key === "ArrowLeft" ? -0.1 : 0.1);
-    } else if (event.key in step) {
-      const to = Math.max(0, Math.min(last, here + step[event.key]));
-      const series = data.series[props.chosen];
-      const value = heights(to)[props.chosen];
+      if (time !== null) props.onPick(time, spoken());
+    } else if (side || event.key in step) {
+      const own = Math.max(0, Math.min(data.series.length - 1, spoken() + (side ?? 0)));
+      read.current = own;
+      if (side) props.onChoose?.(own);
+      const to = Math.max(0, Math.min(last, here + (step[event.key] ?? 0)));
+      const series = data.series[own];
+      const value = heights(to)[own];
       move(to, value == null ? null : (plot.current.yOf(value) - plot.current.frame.top) / plot.current.frame.fine);
-      props.say(`${moment(timeOf(to))}: ${series ? `${series.counter} ${number(series.values[to])} ${series.unit}` : ""}`);
+      props.say(`${moment(timeOf(to))}: ${series ? `${series.counter} ${series.instance ?? ""} ${number(series.values[to])} ${series.unit}` : ""}`);
     } else return;
     event.preventDefault();
   };
@@ -276,17 +297,16 @@ export function Chart(props: Props) {
   );
 }
 
-/** Follows the pointer and the wheel over a plot; returns what ends that. */
-function listen(plot: Plot, props: () => Props, move: (row: number, top: number | null) => void, timeOf: (row: number) => number | null): () => void {
-  const { element } = plot;
-  const select = element.querySelector<HTMLElement>(".select");
+/** Follows the pointer and the wheel over the picture of a chart; returns what ends that. What is selected is within the
+    picture, or beside it. */
+export function listen(element: HTMLElement, rowAt: (x: number) => number, props: () => Moves, move: (row: number, top: number | null) => void, timeOf: (row: number) => number | null): () => void {
+  const select = (element.firstChild ? element : element.parentElement)?.querySelector<HTMLElement>(".select");
   const ended = new AbortController();
   let from: number | null = null;
   const placeOf = (event: MouseEvent) => {
     const { left, top } = element.getBoundingClientRect();
     return { x: event.clientX - left, y: event.clientY - top };
   };
-  const rowAt = (x: number) => plot.rowAt(x * plot.frame.fine + plot.frame.left);
   const on = <K extends keyof HTMLElementEventMap>(name: K, heard: (event: HTMLElementEventMap[K]) => void, passive = true) => (
     element.addEventListener(name, heard, { signal: ended.signal, passive }));
   const end = () => { from = null; if (select) select.hidden = true; };

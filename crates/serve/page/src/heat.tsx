@@ -1,7 +1,9 @@
 // The heat map: a row for each instance, time from left to right; each cell is the largest value of its stretch of time.
 import { useEffect, useRef } from "preact/hooks";
+import { listen, moveBy, type Moves } from "./chart";
 import type { Data } from "./live";
 import { clock, moment, number } from "./format";
+import { endsOf } from "./statistics";
 import { t } from "./words";
 
 /** Dark to light, which people who see no colours can tell apart too (viridis). */
@@ -32,9 +34,10 @@ function columnsOf(times: number[]): { of: [number, number][]; width: number } {
 type Props = {
   data: Data; chosen: number; label: string; onCursor: (time: number | null) => void; say: (words: string) => void;
   onChoose: (series: number) => void; onPick: (time: number, series: number) => void;
-};
+} & Moves;
 
-export function Heat({ data, chosen, label, onCursor, onChoose, onPick, say }: Props) {
+export function Heat(props: Props) {
+  const { data, chosen, label, onCursor, onChoose, onPick, say } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
   const place = useRef(0);
   const rows = data.series.length;
@@ -50,17 +53,14 @@ export function Heat({ data, chosen, label, onCursor, onChoose, onPick, say }: P
     // Instances of a counter are compared with each other.
     const most = new Map<string, number>();
     for (const one of data.series) {
-      let top = most.get(one.counter) ?? 1e-12;
-      for (const value of one.values) if (value !== null && value > top) top = value;
-      most.set(one.counter, top);
+      most.set(one.counter, Math.max(most.get(one.counter) ?? 1e-12, endsOf(one.values)[1]));
     }
     data.series.forEach((one, row) => {
       line.fill(NaN);
-      one.values.forEach((value, nth) => {
-        const span = of[nth];
-        if (value == null || !span) return;
-        for (let at = span[0]; at < span[1] && at < width; at += 1) if (!(line[at] >= value)) line[at] = value;
-      });
+      for (let nth = 0; nth < of.length; nth += 1) {
+        const [value, [begin, end]] = [one.values[nth], of[nth]];
+        if (value != null) for (let at = begin; at < end && at < width; at += 1) if (!(line[at] >= value)) line[at] = value;
+      }
       const factor = 255 / (most.get(one.counter) ?? 1);
       for (let at = 0; at < width; at += 1) if (line[at] === line[at]) cells[row * width + at] = SHADES[Math.max(0, Math.round(line[at] * factor))];
     });
@@ -76,18 +76,26 @@ export function Heat({ data, chosen, label, onCursor, onChoose, onPick, say }: P
     onCursor(data.times[nth]);
     say(`${moment(data.times[nth])}: ${one.instance ?? one.counter} ${number(one.values[nth])} ${one.unit}`);
   };
-  const meant = (event: MouseEvent): [number, number] => {
-    const box = canvas.current?.getBoundingClientRect();
-    if (!box) return [0, 0];
+  /** The row of the data at a place, and the series. */
+  const rowAt = (x: number) => {
     const [first, last] = [data.times[0] ?? 0, data.times[data.times.length - 1] ?? 0];
-    const time = first + (event.clientX - box.left) / box.width * (last - first);
+    const time = first + x / (canvas.current?.clientWidth || 1) * (last - first);
     const nth = data.times.findIndex((one) => one >= time);
-    return [nth < 0 ? data.times.length - 1 : nth, Math.min(rows - 1, Math.floor((event.clientY - box.top) / box.height * rows))];
+    return nth < 0 ? data.times.length - 1 : nth;
   };
+  const seriesAt = (y: number) => Math.max(0, Math.min(rows - 1, Math.floor(y / (canvas.current?.clientHeight || 1) * rows)));
+  const now = useRef({ props, rowAt, move: (_row: number, _top: number | null) => {} });
+  now.current = { props, rowAt, move: (nth, top) => {
+    if (top === null || !canvas.current) { onCursor(null); return; }
+    tell(nth, seriesAt(top));
+    canvas.current.title = data.series[seriesAt(top)]?.path ?? "";
+  } };
+  useEffect(() => canvas.current ? listen(canvas.current, (x) => now.current.rowAt(x), () => now.current.props, (nth, top) => now.current.move(nth, top),
+    (nth) => now.current.props.data.times[nth] ?? null) : undefined, []);
   const onKeyDown = (event: KeyboardEvent) => {
     const last = data.times.length - 1;
     const move: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, PageUp: -Math.ceil(last / 10), PageDown: Math.ceil(last / 10), Home: -last, End: last };
-    if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+    if (moveBy(event, props, data.times[place.current] ?? 0)) { /* it has moved */ } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
       const row = Math.max(0, Math.min(rows - 1, chosen + (event.key === "ArrowUp" ? -1 : 1)));
       onChoose(row);
       tell(place.current, row);
@@ -100,9 +108,12 @@ export function Heat({ data, chosen, label, onCursor, onChoose, onPick, say }: P
   return (
     <figure class="heat"><div class="rows">
       {rows <= MOST_NAMED && <ol aria-hidden="true">{data.series.map((one) => <li title={one.path}>{one.instance ?? one.counter}</li>)}</ol>}
-      <canvas ref={canvas} tabIndex={0} role="application" aria-label={label} style={{ height: `${height}px` }} onKeyDown={onKeyDown}
-        onMouseMove={(event) => { const [nth, row] = meant(event); tell(nth, row); event.currentTarget.title = data.series[row]?.path ?? ""; }}
-        onClick={(event) => { const [nth, row] = meant(event); onChoose(row); onPick(data.times[nth] ?? 0, row); }} /></div>
+      <div><canvas ref={canvas} tabIndex={0} role="application" aria-label={label} style={{ height: `${height}px` }} onKeyDown={onKeyDown}
+        onClick={({ currentTarget, offsetX, offsetY }) => {
+          if (currentTarget.classList.contains("dragged")) return;
+          onChoose(seriesAt(offsetY));
+          onPick(data.times[rowAt(offsetX)] ?? 0, seriesAt(offsetY));
+        }} /><i class="select" /></div></div>
       <figcaption><span>{clock(data.times[0])}</span><span>0 <i /> {t("max")}</span><span>{one && `${one.counter} ${one.instance ?? ""}`}</span><span>{clock(data.times[data.times.length - 1])}</span></figcaption>
     </figure>
   );

@@ -5,12 +5,17 @@ import { nearbyPart, widen } from "./nearby";
 import { back } from "./retry";
 import { connection, fail, frozen, host, hostOf, hosts, inReport, isGone, isLive, loadHosts, paths, range, screen, span, trouble, view } from "./state";
 import { reportChart } from "./report";
+import { turn } from "./statistics";
 import { lang } from "./words";
 
 export type Data = { times: number[]; series: (Series & { values: (number | null)[]; statistics?: Statistics })[];
   decimated: boolean; rows: number };
 export const EMPTY: Data = { times: [], series: [], decimated: false, rows: 0 };
 export const data = signal<Data>(EMPTY);
+/** What its series are, which changes less often than their values. */
+export const shownSeries = computed(() => data.value.series);
+/** How many rows have gone from the front of series that are shown. */
+export let gone = 0;
 export const hidden = signal(document.visibilityState === "hidden");
 
 /** What the server puts into the page for the first chart (`first_answers` in route.rs) has so many points, and seconds. */
@@ -182,9 +187,11 @@ function align(series: Series[]): void {
     && series.every((one, nth) => one.path === known.series[nth].path);
   // Some have ended, or have values again.
   if (same) { data.value = { ...known, series: series.map((one, nth) => ({ ...known.series[nth], ...one })) }; return; }
-  const before = new Map(known.series.map((one) => [one.path, one.values]));
+  // An instance that has ended may have the path of one that is there.
+  const before = new Map<string, (number | null)[][]>();
+  for (const one of known.series) before.set(one.path, [...(before.get(one.path) ?? []), one.values]);
   const none = () => known.times.map(() => null);
-  data.value = { ...known, series: series.map((one) => ({ ...one, values: before.get(one.path) ?? none() })) };
+  data.value = { ...known, series: series.map((one) => ({ ...one, values: before.get(one.path)?.shift() ?? none() })) };
 }
 
 function append(row: Row, seconds: number): void {
@@ -193,10 +200,9 @@ function append(row: Row, seconds: number): void {
   const first = row.time - seconds * 1000;
   let drop = 0;
   while (drop < known.times.length && known.times[drop] < first) drop += 1;
-  data.value = {
-    ...known,
-    times: [...known.times.slice(drop), row.time],
-    series: known.series.map((one, nth) => (
-      { ...one, values: [...one.values.slice(drop), row.values[nth] ?? null], statistics: undefined })),
-  };
+  gone += drop;
+  // The values change where they are, and what a series is stays what it is: nothing but the new row costs something.
+  known.series.forEach((one, nth) => turn(one.values, drop, row.values[nth] ?? null));
+  const series = known.series[0]?.statistics ? known.series.map((one) => ({ ...one, statistics: undefined })) : known.series;
+  data.value = { ...known, times: [...known.times.slice(drop), row.time], series };
 }

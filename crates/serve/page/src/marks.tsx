@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { get } from "./api";
 import { moment } from "./format";
-import { data } from "./live";
+import { data, hidden } from "./live";
 import { FindingItem } from "./report-page";
 import { report, type Finding } from "./report";
 import { cursor, host, inReport, isLive, said } from "./state";
@@ -13,7 +13,7 @@ import { lang, t } from "./words";
 const PERIOD = 10_000;
 const found = signal<Finding[]>([]);
 /** The host that they were found on. */
-let foundOf = "";
+let foundOf: string | null = null;
 const opened = signal<string | null>(null);
 
 export const rangesOf = (one: Finding) => one.instances.flatMap((where) => where.ranges);
@@ -22,7 +22,7 @@ const isAt = (one: Finding, time: number) => rangesOf(one).some((part) => part.f
 
 /** The findings in the time that the chart shows. */
 export function useFindings(): Finding[] {
-  const id = host.value;
+  const [id, isAway] = [host.value, hidden.value];
   useEffect(() => {
     let timer = 0;
     // A browser has few connections to a server: none may wait for a log that is no longer shown.
@@ -40,11 +40,10 @@ export function useFindings(): Finding[] {
       } catch { /* the log is still read, or the server is gone, which others say */ }
       if (!control.signal.aborted) timer = setTimeout(load, soon ? 1000 : PERIOD);
     };
-    [opened.value, foundOf] = [null, id];
-    found.value = report?.findings ?? [];
-    if (!inReport) void load();
+    if (foundOf !== id) { [opened.value, foundOf] = [null, id]; found.value = report?.findings ?? []; }
+    if (!inReport && !isAway) void load();
     return () => { control.abort(); clearTimeout(timer); };
-  }, [id, lang.value]);
+  }, [id, lang.value, isAway]);
   const { times } = data.value;
   const [first, last] = [times[0], times[times.length - 1]];
   return foundOf !== id ? [] : found.value.filter((one) => rangesOf(one).some((part) => part.to >= first && part.from <= last));

@@ -1,11 +1,11 @@
 // The monitor: toolbar, chart, value bar, legend, statistics of a selection, and who caused a spike.
-import { signal, useComputed, useSignalEffect } from "@preact/signals";
+import { computed, signal, useSignalEffect } from "@preact/signals";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { address, get, type Chart as ChartAnswer, type Contributors, type Statistics } from "./api";
+import { address, get, type Contributors, type Statistics } from "./api";
 import { Chart, colour, dash, powerOf } from "./chart";
 import { clock, duration, moment, number, power } from "./format";
 import { Heat } from "./heat";
-import { data, type Data } from "./live";
+import { data, shownSeries, type Data } from "./live";
 import { key, type Key } from "./keys";
 import { Alerts } from "./alerts";
 import { Marks, openMark, useFindings } from "./marks";
@@ -13,13 +13,14 @@ import {
   addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, hostOf, inReport, isLive, LOOKS, MOST_NOTES, MOST_STYLES, notes, axis, styleOf, styles, styling, written,
   paths, range, say, span, sweep, theme, trouble, undo, undoable, VIEWS, view, type View,
 } from "./state";
+import { CALM, MANY } from "./plot";
 import { Properties } from "./properties";
-import type { Finding } from "./report";
-import { statisticsOf } from "./statistics";
+import { reportChart, type Finding } from "./report";
+import { endsOf, statisticsOf } from "./statistics";
 import { english, lang, named, namedAll, t, type Word } from "./words";
 
 const selection = signal<[number, number] | null>(null);
-const selected = signal<ChartAnswer | null>(null);
+const selected = signal<Pick<Data, "series"> | null>(null);
 const causes = signal<{ at: number; answer: Contributors } | null>(null);
 let nextMarks: Finding[] = [];
 /** More charts and rows of tables than these are not drawn. */
@@ -49,42 +50,83 @@ async function ask(time: number, path: string | null): Promise<void> {
   } catch (error) { if (!isOld()) fail(error); }
 }
 
+/** Shows the statistics of a range, from all values in it. */
+async function select(from: number, to: number): Promise<void> {
+  const own: [number, number] = [from, to];
+  [selection.value, selected.value] = [own, null];
+  if (inReport) { selected.value = reportChart(paths.value, own, 2); return; }
+  // Another range may be chosen before this one has its numbers.
+  const isShown = () => selection.peek() === own;
+  try {
+    const answer = await get<Data>("query", { host: host.value, lang: lang.value, path: paths.value, from, to, points: 2 });
+    if (isShown()) selected.value = answer;
+  } catch (error) { if (isShown()) fail(error); }
+}
+
+/** Begins or ends the selection at the cursor. */
+function selectFrom(name: string): boolean {
+  const { times } = data.value;
+  const [first, last] = [times[0], times[times.length - 1]];
+  if (first === undefined) return false;
+  const at = cursor.value ?? last;
+  const [from, to] = selection.value ?? [first, last];
+  const [begin, end] = name === "[" ? [at, to > at ? to : last] : [from < at ? from : first, at];
+  say(`${t("selection")}: ${moment(begin)} – ${moment(end)}`);
+  void select(begin, end);
+  return true;
+}
+
+type Line = Data["series"][number];
+const lastOf = (one?: Line) => (one?.statistics ? one.statistics.last : one?.values.findLast((value) => value != null));
+const mostOf = ({ statistics, values }: Line) => (statistics ? statistics.max : endsOf(values)[1]);
+
+/** The looks of lines that nobody chose one for, in the order in which the lines came: one that comes or goes changes no other. */
+let [looksOf, given] = ["", new Map<string, number>()];
+function lookOf(one: Line): number {
+  if (looksOf !== host.value) [looksOf, given] = [host.value, new Map()];
+  if (!given.has(one.path)) given.set(one.path, given.size);
+  return styleOf(one)?.colour ?? given.get(one.path) ?? 0;
+}
+
+/** The powers of ten of the scales of all lines; the same ones while none of them changes. */
+function usePowers(live: boolean, series: Line[], time = 0): number[] {
+  const was = useRef({ name: "", series, time, powers: [] as number[], of: new Map<string, number>(), styles: styles.value }).current;
+  const name = live ? host.value : "";
+  const isSame = name !== "" && name === was.name && was.styles === styles.value;
+  // A line with another scale draws all of them anew.
+  const isCalm = isSame && series.length > MANY && time < was.time + CALM;
+  if (isCalm && series === was.series) return was.powers;
+  const powers = series.map((one) => {
+    const before = isSame ? was.of.get(one.path) : undefined;
+    return styleOf(one)?.power ?? (isCalm ? before : undefined) ?? powerOf(one.values, one.unit, before);
+  });
+  const isNew = series !== was.series || powers.some((one, nth) => one !== was.powers[nth]);
+  Object.assign(was, { name, series, styles: styles.value, time: isCalm ? was.time : time, powers: isNew ? powers : was.powers, of: new Map(series.map((one, nth) => [one.path, powers[nth]])) });
+  return was.powers;
+}
+
 export function Monitor() {
-  const shown = useMemo(() => ({ ...data.value, series: namedAll(data.value.series) }), [data.value, english.value]);
+  const { series: all, times } = data.value;
+  const series = useMemo(() => namedAll(all), [all, english.value]);
+  const shown = { ...data.value, series };
   const live = isLive() && !range.value && !inReport;
-  const nth = Math.max(0, shown.series.findIndex((one) => one.path === chosen.value));
-  const before = useRef(new Map<string, number>());
-  const powers = useMemo(() => {
-    const now = shown.series.map((one) => styleOf(one)?.power ?? powerOf(one.values, one.unit, live ? before.current.get(one.path) : undefined));
-    before.current = new Map(shown.series.map((one, nth) => [one.path, now[nth]]));
-    return now;
-  }, [shown, styles.value]);
-  const looks = shown.series.map(styleOf);
-  const colours = shown.series.map((_, which) => looks[which]?.colour ?? which);
-  const lines = useComputed(() => data.value.series.map((one) => one.statistics ?? statisticsOf(one.values)));
+  const nth = Math.max(0, series.findIndex((one) => one.path === chosen.value));
+  const powers = usePowers(live, series, times[times.length - 1]);
+  const looks = useMemo(() => series.map(styleOf), [series, styles.value]);
+  const colours = useMemo(() => series.map(lookOf), [looks]);
   const marks = nextMarks = useFindings();
   useSignalEffect(() => { void host.value; selection.value = null; causes.value = null; });
 
-  const select = async (from: number, to: number) => {
-    const own: [number, number] = [from, to];
-    [selection.value, selected.value] = [own, null];
-    if (inReport) return;
-    // Another range may be chosen before this one has its numbers.
-    const isShown = () => selection.peek() === own;
-    try {
-      const answer = await get<ChartAnswer>("query", { host: host.value, lang: lang.value, path: paths.value, from, to, points: 2 });
-      if (isShown()) selected.value = answer;
-    } catch (error) { if (isShown()) fail(error); }
-  };
+  const ends = range.value ?? [times[0], times[times.length - 1]];
   const zoom = (factor: number, at: number) => {
-    const [begin, end] = range.value ?? [shown.times[0], shown.times[shown.times.length - 1]];
-    if (begin === undefined || end === undefined) return;
+    const [begin, end] = ends;
+    if (begin === undefined) return;
     const half = Math.max(1000, (end - begin) * factor / 2);
     range.value = factor > 1 && !range.value ? null : [at - half, at + half];
   };
   const pan = (share: number) => {
-    const [begin, end] = range.value ?? [shown.times[0], shown.times[shown.times.length - 1]];
-    if (begin === undefined || end === undefined || end <= begin) return;
+    const [begin, end] = ends;
+    if (!(end > begin)) return;
     const all = hostOf(host.value);
     const [least, most] = isLive() || inReport ? [-Infinity, Date.now()] : [all?.first ?? -Infinity, all?.last ?? Infinity];
     const by = Math.max(Math.min(share * (end - begin), most - end), least - begin);
@@ -93,39 +135,41 @@ export function Monitor() {
   if (paths.value.length === 0) {
     return <main class="empty"><p>{t("none")}</p><button onClick={() => { adding.value = true; }}>{t("add")}</button></main>;
   }
-  const waits = shown.times.length === 0;
+  const waits = times.length === 0;
   const graph = view.value === "line" || view.value === "area" || view.value === "stacked";
+  const moves = { onSelect: select, onZoom: zoom, onPan: pan };
   const common = {
-    marks, onMark: (time: number) => openMark(marks, time),
-    highlight: highlight.value, theme: theme.value, notes: notes.value, onSelect: select, onZoom: zoom, onPan: pan,
+    ...moves, marks, onMark: (time: number) => openMark(marks, time),
+    highlight: highlight.value, theme: theme.value, notes: notes.value,
     sweep: live && sweep.value && !shown.decimated ? span.value : null, axis: axis.value,
     onCursor: (time: number | null) => { cursor.value = time; }, say,
   };
-  const pick = (time: number, which: number) => { chosen.value = shown.series[which]?.path ?? null; void ask(time, chosen.value); };
+  const choose = (which: number) => { chosen.value = series[which]?.path ?? null; };
+  const pick = (time: number, which: number) => { choose(which); void ask(time, chosen.value); };
   return (
     <main class="monitor">
       <Toolbar live={live} />
       {waits && !trouble.value && <p class="note" role="status">{connection.value === "connecting" ? t("connecting") : t("waiting")}</p>}
-      {graph && <Chart {...common} data={shown} powers={powers} view={view.value} chosen={nth} onPick={pick} colours={colours} looks={looks}
-        label={`${t("chart")}: ${shown.series.map((one) => one.counter).join(", ")}`} />}
+      {graph && <Chart {...common} data={shown} powers={powers} view={view.value} chosen={nth} onPick={pick} onChoose={choose} colours={colours} looks={looks}
+        label={`${t("chart")}: ${[...new Set(series.map((one) => one.counter))].join(", ")}`} />}
       {view.value === "split" && <div class="split">{[...new Set(shown.series.map((one) => `${one.object}: ${one.counter}`))].slice(0, MOST_CHARTS).map((title) => {
         const own = shown.series.map((one, which) => ({ one, which })).filter(({ one }) => `${one.object}: ${one.counter}` === title);
         return (
           <section key={title}><h2>{title}</h2>
             <Chart {...common} data={{ ...shown, series: own.map(({ one }) => one) }} powers={own.map(({ which }) => powers[which] ?? 0)} view="split"
               chosen={own.findIndex(({ which }) => which === nth)} together="split" colours={own.map(({ which }) => colours[which])} looks={own.map(({ which }) => looks[which])} label={`${t("chart")}: ${title}`}
-              onPick={(time, which) => pick(time, own[which]?.which ?? 0)} />
+              onPick={(time, which) => pick(time, own[which]?.which ?? 0)} onChoose={(which) => choose(own[which]?.which ?? 0)} />
           </section>);
       })}</div>}
       {view.value === "heat" && <Heat data={shown} chosen={nth} label={`${t("heat")}: ${shown.series[nth]?.counter ?? ""}`} onPick={pick}
-        onCursor={common.onCursor} say={common.say} onChoose={(which) => { chosen.value = shown.series[which]?.path ?? null; }} />}
-      {view.value === "bars" && <Bars shown={shown} lines={lines.value} powers={powers} colours={colours} />}
-      {view.value === "values" && <Values shown={shown} lines={lines.value} />}
-      {view.value === "table" && <Instances shown={shown} lines={lines.value} />}
+        {...moves} onCursor={common.onCursor} say={common.say} onChoose={choose} />}
+      {view.value === "bars" && <Bars shown={shown} powers={powers} colours={colours} />}
+      {view.value === "values" && <Values shown={shown} />}
+      {view.value === "table" && <Instances shown={shown} />}
       <Marks marks={marks} />
       <Alerts shown={shown} />
-      <ValueBar shown={shown} line={lines.value[nth]} />
-      <Legend shown={shown} lines={lines.value} powers={powers} nth={nth} colours={colours} />
+      <ValueBar shown={shown} one={series[nth]} />
+      <Legend series={series} powers={powers} nth={nth} colours={colours} />
       {notes.value.length > 0 && <ul class="notes">{notes.value.map((one) => (
         <li><button class="link" onClick={() => { cursor.value = one.time; }}>{moment(one.time)}</button> {one.text}
           <button class="small" aria-label={`${t("remove")}: ${one.text}`} onClick={() => { notes.value = notes.value.filter((other) => other !== one); }}>×</button></li>))}</ul>}
@@ -139,11 +183,9 @@ export function Monitor() {
 
 /** Where the settings file of what is shown is. It has how each line looks, as the terminal keeps it, too. */
 function savedView(): string {
-  const all = data.value.series.map((one, nth) => ({ one, nth, own: styleOf(one) }));
+  const all = shownSeries.value.map((one) => ({ one, own: styleOf(one) }));
   // Those that somebody chose the look of come first.
-  const line = all.sort((left, right) => Number(right.own !== undefined) - Number(left.own !== undefined)).slice(0, MOST_STYLES).map(({ one, nth, own }) => {
-    return `${written({ ...own, colour: own?.colour ?? nth % LOOKS })} ${one.path}`;
-  });
+  const line = all.sort((left, right) => Number(right.own !== undefined) - Number(left.own !== undefined)).slice(0, MOST_STYLES).map(({ one, own }) => `${written({ ...own, colour: lookOf(one) % LOOKS })} ${one.path}`);
   return address("settings", { path: paths.value, view: view.value, seconds: span.value, sweep: sweep.value ? 1 : 0, axis: axis.value?.join("~"), line });
 }
 
@@ -176,7 +218,8 @@ function Toolbar({ live }: { live: boolean }) {
   );
 }
 
-function ValueBar({ shown, line }: { shown: Data; line: Statistics | undefined }) {
+function ValueBar({ shown, one }: { shown: Data; one?: Line }) {
+  const line = one && (one.statistics ?? statisticsOf(one.values, shown.decimated ? undefined : shown.times));
   const seconds = shown.times.length > 1 ? (shown.times[shown.times.length - 1] - shown.times[0]) / 1000 : 0;
   const at = cursor.value;
   const parts: [Word, string][] = [
@@ -205,55 +248,72 @@ function lacks(partial: string | null): string | null {
   return parts && t(parts[3] === "refused" ? "refused" : "unread").replace("{1}", parts[1]).replace("{2}", parts[2]);
 }
 
-type Shown = { shown: Data; lines: Statistics[]; powers?: number[]; nth?: number; colours?: number[] };
+type Shown = { shown: Data; powers?: number[]; colours?: number[] };
 
-function Legend({ shown, lines, powers, nth, colours }: Shown) {
-  void theme.value;
+function Legend({ series, powers, nth, colours }: { series: Line[]; powers: number[]; nth: number; colours: number[] }) {
   return (
     <div class="scroll"><table class="legend">
       <thead><tr>
         <th>{t("color")}</th><th>{t("scale")}</th><th>{t("counter")}</th><th>{t("instance")}</th><th>{t("parent")}</th>
         <th>{t("object")}</th><th class="num">{t("last")}</th><th class="num">{t("max")}</th><th><span class="hidden">{t("remove")}</span></th>
       </tr></thead>
-      <tbody>{shown.series.slice(0, MOST_ROWS).map((one, which) => (
-        <tr key={one.path} aria-selected={which === nth} onClick={() => { chosen.value = one.path; }}>
-          <td>{styleOf(one)?.hidden ? "–" : <Swatch nth={colours?.[which] ?? which} />}</td><td>{power(powers?.[which] ?? 0)}</td>
-          <td><button class="link" aria-pressed={which === nth} onClick={() => { chosen.value = one.path; }}>{one.counter}</button>
-            {one.partial && <div class="soft">{lacks(one.partial)}</div>}{one.missing && <div class="bad">{one.missing}</div>}</td>
-          <td>{one.instance ?? "---"}</td><td>{one.parent ?? "---"}</td><td>{one.object}</td>
-          <td class={`num ${(lines[which]?.last ?? 0) > (styleOf(one)?.threshold ?? Infinity) ? "bad" : ""}`}>{one.ended ? <span class="soft">{t("ended")} {clock(one.ended)}</span> : <>{one.partial && "≈ "}{number(lines[which]?.last)} {one.unit}</>}</td><td class="num">{number(lines[which]?.max)}{axis.value && (lines[which]?.max ?? -Infinity) * 10 ** (powers?.[which] ?? 0) > axis.value[1] && " ▲"}</td>
-          <td class="tools">{!inReport && <>
-            <button class="small" aria-label={`${t("explain")}: ${one.counter}`} onClick={(event) => { event.stopPropagation(); explain(one.path); }}>?</button>
-            <button class="small" aria-label={`${t("remove")}: ${one.counter} ${one.instance ?? ""}`} onClick={(event) => {
-              event.stopPropagation();
-              paths.value = paths.value.filter((path) => path !== one.asked);
-            }}>×</button></>}
-          </td>
-        </tr>))}
-        {shown.series.length > MOST_ROWS && <tr><td colSpan={9}>+ {number(shown.series.length - MOST_ROWS)}</td></tr>}
+      <tbody>{series.slice(0, MOST_ROWS).map(({ values: _, statistics: __, ...one }, which) => (
+        <Row key={one.path} {...one} which={which} factor={powers[which]} look={colours[which]} isChosen={which === nth} />))}
+        {series.length > MOST_ROWS && <tr><td colSpan={9}>+ {number(series.length - MOST_ROWS)}</td></tr>}
       </tbody>
     </table></div>
   );
 }
 
-function Bars({ shown, lines, powers, colours }: Shown) {
-  const top = Math.max(100, ...lines.map((line, nth) => (line.last ?? 0) * 10 ** (powers?.[nth] ?? 0)));
+/** A row of the legend. Only its numbers change with a sample, and a number that stays the same changes nothing. */
+function Row({ which, factor, look, isChosen, ...one }: Omit<Line, "values" | "statistics"> & { which: number; factor: number; look: number; isChosen: boolean }) {
+  void theme.value;
+  const [last, most, rank] = useMemo(() => {
+    const mine = () => data.value.series[which];
+    return [computed(() => number(lastOf(mine()))),
+      computed(() => {
+        const top = mine() && mostOf(mine());
+        return `${number(Number.isFinite(top) ? top : null)}${axis.value && (top ?? -Infinity) * 10 ** factor > axis.value[1] ? " ▲" : ""}`;
+      }),
+      computed(() => `num ${(lastOf(mine()) ?? 0) > (styleOf(one)?.threshold ?? Infinity) ? "bad" : ""}`)];
+  }, [which, factor, one.path]);
+  return (
+    <tr aria-selected={isChosen} onClick={() => { chosen.value = one.path; }}>
+      <td>{styleOf(one)?.hidden ? "–" : <Swatch nth={look} />}</td><td>{power(factor)}</td>
+      <td><button class="link" aria-pressed={isChosen} onClick={() => { chosen.value = one.path; }}>{one.counter}</button>
+        {one.partial && <div class="soft">{lacks(one.partial)}</div>}{one.missing && <div class="bad">{one.missing}</div>}</td>
+      <td>{one.instance ?? "---"}</td><td>{one.parent ?? "---"}</td><td>{one.object}</td>
+      <td class={rank}>{one.ended ? <span class="soft">{t("ended")} {clock(one.ended)}</span> : <>{one.partial && "≈ "}{last} {one.unit}</>}</td><td class="num">{most}</td>
+      <td class="tools">{!inReport && <>
+        <button class="small" aria-label={`${t("explain")}: ${one.counter}`} onClick={(event) => { event.stopPropagation(); explain(one.path); }}>?</button>
+        <button class="small" aria-label={`${t("remove")}: ${one.counter} ${one.instance ?? ""}`} onClick={(event) => {
+          event.stopPropagation();
+          paths.value = paths.value.filter((path) => path !== one.asked);
+        }}>×</button></>}
+      </td>
+    </tr>
+  );
+}
+
+function Bars({ shown, powers, colours }: Shown) {
+  const sizes = shown.series.map((one, nth) => (lastOf(one) ?? 0) * 10 ** (powers?.[nth] ?? 0));
+  const top = Math.max(100, ...sizes);
   return (
     <ul class="bars" aria-label={t("bars")}>{shown.series.map((one, nth) => {
-      const share = Math.max(0, Math.min(1, (lines[nth]?.last ?? 0) * 10 ** (powers?.[nth] ?? 0) / top));
+      const share = Math.max(0, Math.min(1, sizes[nth] / top));
       return (
         <li title={one.path}>
           <svg viewBox="0 0 10 100" preserveAspectRatio="none" aria-hidden="true">
             <rect x="0" width="10" y={100 - share * 100} height={share * 100} fill={colour(colours?.[nth] ?? nth)} />
           </svg>
-          <span>{number(lines[nth]?.last)}</span><span class="soft">{one.instance ?? one.counter}</span>
+          <span>{number(lastOf(one))}</span><span class="soft">{one.instance ?? one.counter}</span>
         </li>);
     })}</ul>
   );
 }
 
 /** perfmon's report: objects, counters below them, instances beside each other. */
-function Values({ shown, lines }: Shown) {
+function Values({ shown }: Shown) {
   const objects = [...new Set(shown.series.map((one) => one.object))];
   return (
     <div class="scroll report">{objects.map((object) => {
@@ -265,7 +325,7 @@ function Values({ shown, lines }: Shown) {
           <tbody>{[...new Set(own.map(({ one }) => one.counter))].map((counter) => (
             <tr><th scope="row">{counter}</th>{names.map((name) => {
               const found = own.find(({ one }) => one.counter === counter && (one.instance ?? "") === name);
-              return <td class="num">{found ? `${number(lines[found.nth]?.last)} ${found.one.unit}` : ""}</td>;
+              return <td class="num">{found ? `${number(lastOf(found.one))} ${found.one.unit}` : ""}</td>;
             })}</tr>))}
           </tbody>
         </table>);
@@ -278,7 +338,7 @@ const order = signal<Record<string, { counter: string; back: boolean }>>({});
 const filter = signal("");
 
 /** The instances of each object with their counters, at the cursor or now, sorted by any of them. */
-function Instances({ shown, lines }: Shown) {
+function Instances({ shown }: Shown) {
   const row = cursor.value === null ? -1 : shown.times.indexOf(cursor.value);
   const needle = filter.value.toLowerCase();
   return (
@@ -292,7 +352,7 @@ function Instances({ shown, lines }: Shown) {
         });
         const counters = [...new Set(shown.series.filter((one) => one.object === object).map((one) => one.counter))];
         const by = order.value[object];
-        const valueAt = (nth: number | undefined) => (nth === undefined ? undefined : row < 0 ? lines[nth]?.last : shown.series[nth].values[row]);
+        const valueAt = (nth: number | undefined) => (nth === undefined ? undefined : row < 0 ? lastOf(shown.series[nth]) : shown.series[nth].values[row]);
         const valueOf = (name: string) => valueAt(rows.get(name)?.get(by?.counter ?? "")) ?? -Infinity;
         const names = [...rows.keys()];
         // Largest first; those without a value are always last.
@@ -323,13 +383,13 @@ function Instances({ shown, lines }: Shown) {
 const STATISTICS: [Word, keyof Statistics][] = [["last", "last"], ["avg", "avg"], ["min", "min"], ["max", "max"],
   ["stddev", "stddev"], ["p95", "p95"], ["slope", "slope"], ["sum", "sum"]];
 
-export function StatisticsTable({ rows }: { rows: { path: string; counter: string; instance: string | null; line: Statistics }[] }) {
+export function StatisticsTable({ rows }: { rows: { path: string; counter: string; instance: string | null; line?: Statistics }[] }) {
   return (
     <div class="scroll"><table>
       <thead><tr><th>{t("counter")}</th><th>{t("instance")}</th>{STATISTICS.map(([word]) => <th class="num">{t(word)}</th>)}</tr></thead>
       <tbody>{rows.map((one) => (
         <tr key={one.path}><th scope="row">{one.counter}</th><td>{one.instance ?? "---"}</td>
-          {STATISTICS.map(([, key]) => <td class="num">{number(one.line[key])}</td>)}</tr>))}
+          {STATISTICS.map(([, key]) => <td class="num">{one.line ? number(one.line[key]) : "…"}</td>)}</tr>))}
       </tbody>
     </table></div>
   );
@@ -337,10 +397,13 @@ export function StatisticsTable({ rows }: { rows: { path: string; counter: strin
 
 function Selection({ shown, zoom }: { shown: Data; zoom: () => void }) {
   const [from, to] = selection.value ?? [0, 0];
-  const inside = (values: (number | null)[]) => values.filter((_, nth) => shown.times[nth] >= from && shown.times[nth] <= to);
+  const { times } = shown;
+  const inside = <T,>(values: T[]) => values.filter((_, nth) => times[nth] >= from && times[nth] <= to);
+  // Until the server has said it: from the rows at hand, if they are all of the range.
+  const isAll = !shown.decimated && times[0] <= from && times[times.length - 1] >= to;
   const rows = selected.value
     ? namedAll(selected.value.series).map((one) => ({ ...one, line: one.statistics }))
-    : shown.series.map((one) => ({ ...one, line: statisticsOf(inside(one.values)) }));
+    : shown.series.map((one) => ({ ...one, line: isAll ? statisticsOf(inside(one.values), inside(times)) : undefined }));
   return (
     <section class="panel" aria-label={t("selection")}>
       <h2>{t("selection")}: {clock(from)} – {clock(to)}</h2>
@@ -378,7 +441,7 @@ function Table({ shown: all }: { shown: Data }) {
   const shown = { ...all, series: all.series.slice(0, MOST_ROWS) };
   const count = Math.max(1, Math.ceil(shown.times.length / ROWS));
   const page = Math.min(wanted, count - 1);
-  const rows = shown.times.map((_, nth) => nth).reverse().slice(page * ROWS, (page + 1) * ROWS);
+  const rows = !open ? [] : shown.times.map((_, nth) => nth).reverse().slice(page * ROWS, (page + 1) * ROWS);
   return (
     <details class="table" onToggle={(event) => setOpen(event.currentTarget.open)}><summary>{t("data")}</summary>
       {open && count > 1 && <p><button disabled={page === 0} onClick={() => setPage(page - 1)}>{t("later")}</button> <button disabled={page === count - 1} onClick={() => setPage(page + 1)}>{t("earlier")}</button> {number(page + 1)} {t("of")} {number(count)}</p>}
@@ -398,7 +461,7 @@ export const MONITOR_KEYS: Key[] = [
   key("V", "view", () => { view.value = VIEWS[(VIEWS.indexOf(view.value) + 1) % VIEWS.length]; }, "monitor"),
   key("H", "highlight", () => { highlight.value = !highlight.value; }, "monitor"),
   key("M", "note", annotate, "monitor"), key("U", "undo", undo, "monitor"), key("P", "properties", () => { styling.value = true; }, "monitor"),
-  key("F", "findings", () => openMark(nextMarks), "monitor"), { ...key("Space", "freeze", () => { frozen.value = !frozen.value; }, "monitor", [" "]), only: () => !inReport },
+  key("[ ]", "selection", selectFrom, "monitor", ["[", "]"]), key("F", "findings", () => openMark(nextMarks), "monitor"), { ...key("Space", "freeze", () => { frozen.value = !frozen.value; }, "monitor", [" "]), only: () => !inReport },
   key("W, Enter", "who", () => { void ask(cursor.value ?? data.value.times[data.value.times.length - 1] ?? Date.now(), chosen.value); }, "monitor", ["w"]),
-  { shown: "← → Home End PgUp PgDn", word: "chart", on: "monitor" }, { shown: "+ −", word: "zoom", on: "monitor" }, { shown: "⇧ ← →", word: "move", on: "monitor" },
+  { shown: "← → ↑ ↓ Home End PgUp PgDn", word: "chart", on: "monitor" }, { shown: "+ −", word: "zoom", on: "monitor" }, { shown: "⇧ ← →", word: "move", on: "monitor" },
 ];

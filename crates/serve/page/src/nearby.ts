@@ -28,9 +28,7 @@ export function nearbyPart(asked: Asked): Data | null {
   const [first, end] = [place(from), place(to + 1)];
   const series = chart.series.map((one) => {
     const values = one.values.slice(first, end);
-    // Of the smallest and the largest values of stretches there is no average.
-    const { avg: _, sum: __, ...known } = statisticsOf(values);
-    return { ...one, values, statistics: chart.decimated ? known : undefined };
+    return { ...one, values, statistics: chart.decimated ? statisticsOf(values) : undefined };
   });
   return { ...chart, times: chart.times.slice(first, end), series, rows: end - first };
 }

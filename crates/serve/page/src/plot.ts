@@ -1,8 +1,12 @@
 // The picture of a chart: axes, grid, areas and lines. NT's sweep draws what came new, and nothing else.
 import { clock, day, minutesEast, number } from "./format";
+import { gone } from "./live";
 import { Raster, type Pen } from "./raster";
+import { endsOf } from "./statistics";
 
 export type Line = {
+  /** What the line is about: pictures that follow each other have the same lines, and perhaps new ones. */
+  id: string;
   /** Null is a hole in the line; undefined is a row of another log, which the line passes. */
   values: (number | null | undefined)[];
   factor: number; color: string; fill?: string; width: number; dash?: number[];
@@ -17,6 +21,8 @@ export type Picture = {
   sweep: number | null;
   /** The ends of the vertical axis; at least 0 to 100, and all values, if there are none. */
   axis: [number, number] | null;
+  /** How many rows had gone when it was made: values of a live machine change while a long picture is drawn. */
+  gone: number;
 };
 /** What a picture is drawn in: pixels of the canvas, of which the page has fewer if the screen is fine. */
 type Frame = { left: number; top: number; width: number; height: number; fine: number };
@@ -25,6 +31,8 @@ type Drawn = { picture: Picture; first: number; xs: Float64Array; low: number; h
 const [LEFT, RIGHT, TOP, BOTTOM] = [56, 8, 8, 24];
 /** Milliseconds that drawing may take before the page may do something else. */
 const PATIENCE = 12;
+/** The axis of more lines than these changes after so many milliseconds only. */
+export const [MANY, CALM] = [64, 30_000];
 /** The line of the sweep hides so much of the oldest rows. */
 const GAP = 0.015;
 const [SECOND, MINUTE, HOUR, DAY] = [1000, 60_000, 3_600_000, 86_400_000];
@@ -67,6 +75,10 @@ export class Plot {
   private wanted: Drawn | null = null;
   private isBusy = false;
   private timer = 0;
+  /** The times below the picture. */
+  private ticks = "";
+  /** When the vertical axis changed. */
+  private axisAt = 0;
   /** Width and height; asking for them makes the browser lay out the page. */
   private size: [number, number];
 
@@ -134,23 +146,37 @@ export class Plot {
     const place = (time: number) => (sweep === null ? time - begin : phaseOf(time, sweep)) / (width || 1) * (frame.width - 1);
     const xs = Float64Array.from(times, place);
     let [low, high] = [0, 100];
-    const values = new Float64Array(times.length);
-    const sums = new Float64Array(times.length);
+    const values = new Float64Array(picture.stacked ? times.length : 0);
+    const sums = new Float64Array(values.length);
     for (const line of picture.lines) {
-      this.values(picture, line, sums, values);
-      for (let row = first; row < values.length; row += 1) {
-        if (values[row] < low) low = values[row];
-        else if (values[row] > high && values[row] !== Infinity) high = values[row];
+      let [least, most] = endsOf(line.values).map((one) => one * line.factor);
+      if (picture.stacked) {
+        this.values(picture, line, sums, values, first);
+        [least, most] = endsOf([...values.slice(first)].filter(Number.isFinite));
       }
+      if (least < low) low = least;
+      if (most > high) high = most;
     }
+    const was = this.drawn;
     if (picture.axis) [low, high] = picture.axis;
+    else if (sweep !== null) {
+      // Another axis draws all lines anew: it is one for many values, and gets shorter when the sweep begins again.
+      [low, high] = [Math.floor(low / 100) * 100, Math.ceil(high / 100) * 100];
+      const isRound = !was || was.picture.name !== picture.name || place(newest) < was.xs[was.xs.length - 1];
+      if (!isRound) {
+        const isCalm = picture.lines.length > MANY && newest < this.axisAt + CALM;
+        [low, high] = isCalm ? [was.low, was.high] : [Math.min(low, was.low), Math.max(high, was.high)];
+      }
+      if (isRound || low !== was.low || high !== was.high) this.axisAt = newest;
+    }
     return { picture, first, xs, low, high, frame };
   }
 
-  /** The values of a line times its factor; in a stack on top of the sums of those before it, to which they are added. */
-  private values(picture: Picture, line: Line, sums: Float64Array, into: Float64Array): void {
-    for (let row = 0; row < into.length; row += 1) {
-      const one = line.values[row];
+  /** The values of a line from a row on, times its factor; in a stack on top of the sums of those before it, to which they are added. */
+  private values(picture: Picture, line: Line, sums: Float64Array, into: Float64Array, first: number): void {
+    const moved = gone - picture.gone;
+    for (let row = first; row < into.length; row += 1) {
+      const one = line.values[row - moved];
       if (one === null) into[row] = NaN;
       else if (one === undefined) into[row] = Infinity;
       else into[row] = picture.stacked ? sums[row] += one * line.factor : one * line.factor;
@@ -169,7 +195,7 @@ export class Plot {
     let start = next.first;
     if (strip) for (start = next.xs.length - 1; start > next.first && next.xs[start] >= from && next.xs[start] >= next.xs[start - 1];) start -= 1;
     this.raster.clear(from, to);
-    const sums = new Float64Array(next.picture.times.length);
+    const sums = new Float64Array(next.xs.length);
     this.isBusy = true;
     this.go(next, { from, to, start, sums, line: 0 }, strip !== null);
   }
@@ -185,10 +211,16 @@ export class Plot {
         return;
       }
       const line = lines[at.line];
-      this.values(next.picture, line, at.sums, ys);
+      this.values(next.picture, line, at.sums, ys, at.start);
       for (let row = at.start; row < ys.length; row += 1) if (ys[row] !== Infinity) ys[row] = (high - ys[row]) / (high - low) * (frame.height - 1);
       const pen: Pen = { color: line.color, width: line.width * frame.fine, dash: line.dash?.map((one) => one * frame.fine) };
       this.raster.line(next.xs, ys, at.start, pen, at.from, at.to);
+    }
+    if (next.picture.sweep !== null && times.length > 0) {
+      // NT's line, which sweeps.
+      const x = next.xs[times.length - 1] + frame.fine;
+      const color = getComputedStyle(document.documentElement).getPropertyValue("--bad").trim();
+      this.raster.line(Float64Array.of(x, x), Float64Array.of(0, frame.height), 0, { color, width: 1.7 * frame.fine }, at.from, at.to);
     }
     this.isBusy = false;
     this.put(next, at.from, at.to, isStrip);
@@ -208,8 +240,18 @@ export class Plot {
       }
     }
     this.raster.show(front, from, to);
-    this.ground();
+    const { ticks } = this.times(next);
+    const isSame = isStrip && to > 0 && this.ticks === String(ticks) && !next.picture.lines.some((one) => one.fill);
+    this.ticks = String(ticks);
+    if (!isSame) this.ground();
     this.element.dispatchEvent(new Event("drawn"));
+  }
+
+  /** The times below a picture. Those of a sweep stay where they are until it passes them. */
+  private times({ picture: { times, sweep }, frame }: Drawn): { ticks: number[]; step: number } {
+    const end = times[times.length - 1] ?? 0;
+    const begin = sweep === null ? times[0] ?? 0 : end - sweep * 1000 * (1 - GAP);
+    return end > begin ? timesBetween(begin, end, frame.width / frame.fine / 90) : { ticks: [], step: 0 };
   }
 
   /** Axes, grid and areas, and what else is below the lines. */
@@ -238,29 +280,21 @@ export class Plot {
     }
     [context.textAlign, context.textBaseline] = ["center", "top"];
     const [begin, end] = [picture.times[0] ?? 0, picture.times[picture.times.length - 1] ?? 0];
-    // The times of a sweep stay where they are until it passes them.
     const { sweep } = picture;
-    const from = sweep === null ? begin : end - sweep * 1000 * (1 - GAP);
-    if (end > from) {
-      const { ticks, step } = timesBetween(from, end, width / fine / 90);
-      for (const tick of ticks) {
-        const x = sharp(left + (sweep === null ? (tick - begin) / (end - begin) : phaseOf(tick, sweep) / (sweep * 1000)) * (width - 1));
-        context.moveTo(x, top);
-        context.lineTo(x, top + height + 5 * fine);
-        context.fillText(step < DAY ? clock(tick) : day(tick), x, top + height + 8 * fine);
-      }
+    const { ticks, step } = this.times(drawn);
+    for (const tick of ticks) {
+      const x = sharp(left + (sweep === null ? (tick - begin) / (end - begin) : phaseOf(tick, sweep) / (sweep * 1000)) * (width - 1));
+      context.moveTo(x, top);
+      context.lineTo(x, top + height + 5 * fine);
+      context.fillText(step < DAY ? clock(tick) : day(tick), x, top + height + 8 * fine);
     }
     context.stroke();
     this.areas(context, drawn);
-    if (picture.sweep !== null && drawn.xs.length > 0) {
-      // NT's line, which sweeps.
-      context.fillStyle = style.getPropertyValue("--bad");
-      context.fillRect(this.xOf(drawn.xs.length - 1) + fine, top, fine, height);
-    }
     this.decorate(context, this);
   }
 
   private areas(context: CanvasRenderingContext2D, { picture, first, xs, frame, low }: Drawn): void {
+    if (!picture.lines.some((one) => one.fill)) return;
     const sums = new Float64Array(xs.length);
     const values = new Float64Array(xs.length);
     context.save();
@@ -269,7 +303,7 @@ export class Plot {
     context.clip();
     for (const line of picture.lines) {
       const below = picture.stacked ? sums.slice() : sums;
-      this.values(picture, line, sums, values);
+      this.values(picture, line, sums, values, first);
       if (!line.fill) continue;
       context.fillStyle = line.fill;
       const ground = (row: number) => this.yOf(picture.stacked ? below[row] : Math.max(0, low));
@@ -293,16 +327,20 @@ function stripOf(before: Drawn, next: Drawn): [number, number] | null {
   const { sweep, times, lines } = next.picture;
   const known = before.picture;
   const newest = known.times[known.times.length - 1];
+  const old = new Map(known.lines.map((line) => [line.id, line]));
   const row = times.lastIndexOf(newest);
-  const same = sweep !== null && sweep === known.sweep && next.picture.name === known.name && before.low === next.low && before.high === next.high && row >= 0 && row < times.length - 1
+  const same = sweep !== null && sweep === known.sweep && next.picture.name === known.name && before.low === next.low && before.high === next.high && row >= 0
     && before.frame.width === next.frame.width && before.frame.height === next.frame.height && before.frame.fine === next.frame.fine
-    && lines.length === known.lines.length && lines.every((line, nth) => {
-      const other = known.lines[nth];
+    && lines.every((line) => {
+      const other = old.get(line.id);
+      // A line that comes has no values yet; one that has gone stays until the sweep passes it.
+      if (!other) return line.values.findIndex((value) => value != null) > row || line.values.every((value) => value == null);
       return line.color === other.color && line.factor === other.factor && line.width === other.width && line.dash === other.dash && line.fill === other.fill;
     });
   if (!same) return null;
   const [from, to] = [next.xs[row], next.xs[times.length - 1]];
-  // Beyond the end of the sweep all is drawn, once a sweep.
+  // Beyond the end of the sweep all is drawn, once a sweep. Without a new row only what is below the lines is.
   if (to < from) return null;
+  if (to === from) return [0, 0];
   return [Math.max(0, Math.floor(from) - 1), Math.min(next.frame.width, Math.ceil(to + next.frame.width * GAP))];
 }

@@ -4,7 +4,7 @@ import { Chart, powerOf } from "./chart";
 import { duration, moment, number, percent } from "./format";
 import { StatisticsTable, Swatch } from "./monitor";
 import { report, reportChart, type Finding } from "./report";
-import { paths, range, show, theme } from "./state";
+import { paths, range, say, show, theme } from "./state";
 import { namedAll, t } from "./words";
 
 const POINTS = 1000;
@@ -56,7 +56,7 @@ export function ReportPage() {
           <section class="block"><h2>{object}</h2>
             <Chart data={shown} powers={shown.series.map((one) => powerOf(one.values, one.unit))} view="line" chosen={-1} colours={before && inPairs(own)}
               highlight={false} sweep={null} theme={theme.value} label={`${t("chart")}: ${object}`}
-              onCursor={() => {}} onPick={() => {}} onZoom={() => {}} onPan={() => {}} say={() => {}}
+              onCursor={() => {}} onPick={() => {}} onZoom={() => {}} onPan={() => {}} say={say}
               onSelect={(from, to) => { batch(() => { paths.value = own.map((one) => one.path); range.value = [from, to]; show("monitor"); }); }} />
             <ul class="key">{shown.series.map((one, nth) => (
               <li><Swatch nth={before ? inPairs(own)[nth] : nth} />

@@ -1,6 +1,7 @@
 // The data of a report: in the page itself. `src/pack.rs` writes it: compressed, whole steps, differences.
 import type { Column, LogClock, Statistics } from "./api";
 import type { Data } from "./live";
+import { statisticsOf } from "./statistics";
 
 export type Finding = {
   title: string; severity: string; share: number; host: string; means: string; next: string;
@@ -56,17 +57,18 @@ export function reportChart(paths: string[], range: [number, number] | null, poi
   const inside = (time: number) => !range || (time >= range[0] && time <= range[1]);
   const rows = whole.times.map((_, nth) => nth).filter((nth) => inside(whole.times[nth]));
   const series = whole.series.filter((one) => paths.includes(one.path));
+  const at = rows.map((nth) => whole.times[nth]);
   const pick = (values: (number | null)[]) => rows.map((nth) => values[nth]);
+  // From every row, and not from what is drawn. Those of the whole log came with it.
+  const statistics = (one: Data["series"][number]) => (range ? statisticsOf(pick(one.values), whole.decimated ? undefined : at) : one.statistics);
   if (rows.length <= points) {
-    const statistics = (one: Data["series"][number]) => (range ? undefined : one.statistics);
-    return { times: rows.map((nth) => whole.times[nth]), decimated: whole.decimated, rows: rows.length,
-      series: series.map((one) => ({ ...one, values: pick(one.values), statistics: statistics(one) })) };
+    return { times: at, decimated: whole.decimated, rows: rows.length, series: series.map((one) => ({ ...one, values: pick(one.values), statistics: statistics(one) })) };
   }
   const stretches = points / 2;
   const cut = (nth: number) => Math.floor(nth * rows.length / stretches);
   const times: number[] = [];
   for (let nth = 0; nth < stretches; nth += 1) {
-    times.push(whole.times[rows[cut(nth)]], whole.times[rows[Math.floor((cut(nth) + cut(nth + 1)) / 2)]]);
+    times.push(at[cut(nth)], at[Math.floor((cut(nth) + cut(nth + 1)) / 2)]);
   }
   const extremes = (values: (number | null)[]) => {
     const result: (number | null)[] = [];
@@ -84,5 +86,5 @@ export function reportChart(paths: string[], range: [number, number] | null, poi
     return result;
   };
   return { times, decimated: true, rows: rows.length,
-    series: series.map((one) => ({ ...one, values: extremes(one.values), statistics: range ? undefined : one.statistics })) };
+    series: series.map((one) => ({ ...one, values: extremes(one.values), statistics: statistics(one) })) };
 }
