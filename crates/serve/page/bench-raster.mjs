@@ -101,7 +101,7 @@ async function measure(way, lines, points, seconds) {
 const server = createServer((_, response) => { response.writeHead(200, { "content-type": "text/html" }); response.end(page); }).listen(0, "127.0.0.1");
 await new Promise((resolve) => server.on("listening", resolve));
 const address = `http://127.0.0.1:${server.address().port}/`;
-const SIZES = [[8, 600], [32, 600], [32, 1200], [64, 1200], [200, 1200]];
+const SIZES = [[8, 600], [32, 600], [32, 1200], [64, 1200], [200, 1200], [1000, 600]];
 
 async function inChromium() {
   const { chromium } = await import("playwright-core");

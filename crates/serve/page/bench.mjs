@@ -196,6 +196,56 @@ async function panning(browser) {
   }
 }
 
+/** Frames while the range moves over the heat map of a log with a thousand instances. */
+async function heat(browser) {
+  const [counters, points] = [1000, 300];
+  const server = await serve(csv("heat.csv", counters, points * 4));
+  const context = await browser.newContext({ viewport: { width: 1400, height: 900 } });
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    const put = CanvasRenderingContext2D.prototype.putImageData;
+    window.drawn = 0;
+    CanvasRenderingContext2D.prototype.putImageData = function (...all) { window.drawn += 1; return put.apply(this, all); };
+  });
+  await page.goto(`${server.address}#monitor`);
+  await page.evaluate(firstChart);
+  const used = await clockOf(context, page);
+  const begun = await used();
+  const moved = await page.evaluate(async ({ counters, points, begin }) => {
+    const search = new URLSearchParams(location.hash.split("?")[1]);
+    search.delete("path");
+    search.append("path", "\\Process(*)\\% Processor Time");
+    search.set("view", "heat");
+    search.set("from", String(begin));
+    search.set("to", String(begin + (points - 1) * 1000));
+    location.hash = `#monitor?${search}`;
+    while (document.querySelector(".heat canvas")?.height !== counters) await new Promise((resolve) => setTimeout(resolve, 10));
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const canvas = document.querySelector(".heat canvas");
+    const wheel = (step) => canvas.dispatchEvent(new WheelEvent("wheel", { deltaX: canvas.clientWidth * step / points, cancelable: true }));
+    // The rows around the range come when it has begun to move.
+    wheel(3);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const frames = [];
+    const before = window.drawn;
+    const until = performance.now() + 5000;
+    let last = performance.now();
+    for (let row = 3, step = 3; performance.now() < until; row += step) {
+      if (row + points + 3 >= points * 4 || row < 3) step = -step;
+      wheel(step);
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      frames.push(performance.now() - last);
+      last = performance.now();
+    }
+    return { frames, drawn: window.drawn - before };
+  }, { counters, points, begin: Date.UTC(2026, 2, 1) });
+  const ended = await used();
+  const sorted = [...moved.frames].sort((left, right) => left - right);
+  row(`heat map, ${counters} × ${points}`, `${(moved.frames.length / 5).toFixed(0)}`, milliseconds(median(sorted)), milliseconds(sorted[Math.floor(sorted.length * 0.95)]), `${(moved.drawn / 5).toFixed(0)}`, milliseconds((ended.TaskDuration - begun.TaskDuration) / Math.max(1, moved.drawn)));
+  await context.close();
+  server.child.kill();
+}
+
 /** The page beside that of Netdata, if Debian's is installed: bytes on the wire, requests, first paint, and the first canvas
     or picture of a chart. What goes to another server is refused. */
 async function peer(browser) {
@@ -244,6 +294,13 @@ async function peer(browser) {
   for (const child of running) child.kill();
 }
 
+/** Tells the milliseconds of processor time that the thread of a page has used, by kinds of work: others run beside. */
+async function clockOf(context, page) {
+  const cdp = await context.newCDPSession(page);
+  await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
+  return async () => Object.fromEntries((await cdp.send("Performance.getMetrics")).metrics.map((one) => [one.name, one.value * 1000]));
+}
+
 /** What a sample of about a thousand live series costs the page. */
 async function many(browser) {
   const server = await serve("--live");
@@ -258,16 +315,15 @@ async function many(browser) {
   await page.evaluate((search) => { location.hash = `#monitor?${search}`; }, String(new URLSearchParams(paths.map((path) => ["path", path]))));
   await page.waitForFunction(() => /\d/.test(document.querySelector(".legend tfoot, .legend tbody tr:last-child")?.textContent ?? ""));
   await pause(15);
-  const cdp = await context.newCDPSession(page);
-  await cdp.send("Profiler.enable");
-  await cdp.send("Profiler.start");
-  await pause(10);
-  const { profile } = await cdp.send("Profiler.stop");
-  const names = new Map(profile.nodes.map((one) => [one.id, one.callFrame.functionName]));
-  const busy = profile.samples.reduce((sum, id, nth) => sum + (names.get(id) === "(idle)" ? 0 : profile.timeDeltas[nth]), 0) / 1000;
+  const used = await clockOf(context, page);
+  // Samples are as long as half a minute: once in it scales change.
+  const before = await used();
+  await pause(30);
+  const after = await used();
+  const [script, all] = ["ScriptDuration", "TaskDuration"].map((name) => (after[name] - before[name]) / 30);
   const series = await page.evaluate(() => document.querySelectorAll("table.legend tbody tr").length);
   const more = await page.evaluate(() => document.querySelector("table.legend tbody tr:last-child td[colspan]")?.textContent ?? "");
-  row(`live series (${series}${more}): processor time of the page for a sample`, milliseconds(busy / 10));
+  row(`live series (${series}${more}): processor time of the page for a sample; its scripts`, `${milliseconds(all)}; ${milliseconds(script)}`);
   await context.close();
   server.child.kill();
 }
@@ -313,6 +369,7 @@ try {
   if (wants("many")) await many(browser);
   if (wants("peer")) await peer(browser);
   if (wants("panning")) { row("series × points", "frames a second", "median", "95 %", "charts drawn a second"); await panning(browser); }
+  if (wants("heat")) { row("series × points", "frames a second", "median", "95 %", "maps drawn a second", "processor time for a map"); await heat(browser); }
   if (wants("large")) await large(browser);
   // The lines of a chart in slices of time, as they are drawn, and in a worker.
   if (wants("raster")) spawnSync(process.execPath, [new URL("bench-raster.mjs", import.meta.url).pathname], { stdio: "inherit" });

@@ -16,13 +16,13 @@ const DISTINCT = ["#0072b2", "#cc8500", "#009e73", "#8a6d00", "#d55e00", "#cc79a
 const CLASSIC = ["#d40000", "#008000", "#0000ff", "#8a7400", "#c000c0", "#007d7d", "#800000", "#404040"];
 export const PALETTES = ["distinct", "classic"] as const;
 export const palette = signal(PALETTES.find((one) => one === remembered("palette")) ?? "distinct");
-const DASHES: (number[] | undefined)[] = [undefined, [8, 4], [2, 3], [10, 3, 2, 3], [12, 6], [1, 5], [16, 2], [2, 8]];
+const DASHES: (number[] | undefined)[] = [undefined, [8, 4], [3, 3], [12, 3, 3, 3], [20, 5], [5, 2], [12, 3, 3, 3, 3, 3], [24, 3, 3, 3]];
 const LIGHTER: Record<string, string> = { "#d40000": "#ff6b6b", "#008000": "#4ccf4c", "#0000ff": "#8c9bff", "#8a7400": "#f2d94e", "#c000c0": "#f07df0", "#007d7d": "#45d6d6", "#800000": "#d98b8b", "#404040": "#c8c8c8",
   "#0072b2": "#4aa8e8", "#cc8500": "#e69f00", "#8a6d00": "#f0e442", "#5b5bd6": "#9696ff", "#5d6a73": "#a9b6bf" };
 
 /** Whether the theme is dark; asking the style sheet each time would make the browser compute styles. */
 let dark: boolean | null = null;
-const isDark = () => dark ??= getComputedStyle(document.documentElement).getPropertyValue("--dark").trim() === "1";
+const isDark = () => theme.value && (dark ??= getComputedStyle(document.documentElement).getPropertyValue("--dark").trim() === "1");
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { dark = null; });
 effect(() => { void theme.value; dark = null; });
 export const colour = (nth: number) => {

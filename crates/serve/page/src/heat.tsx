@@ -58,8 +58,8 @@ export function Heat(props: Props) {
     data.series.forEach((one, row) => {
       line.fill(NaN);
       for (let nth = 0; nth < of.length; nth += 1) {
-        const [value, [begin, end]] = [one.values[nth], of[nth]];
-        if (value != null) for (let at = begin; at < end && at < width; at += 1) if (!(line[at] >= value)) line[at] = value;
+        const value = one.values[nth];
+        if (value != null) for (let at = of[nth][0]; at < of[nth][1] && at < width; at += 1) if (!(line[at] >= value)) line[at] = value;
       }
       const factor = 255 / (most.get(one.counter) ?? 1);
       for (let at = 0; at < width; at += 1) if (line[at] === line[at]) cells[row * width + at] = SHADES[Math.max(0, Math.round(line[at] * factor))];

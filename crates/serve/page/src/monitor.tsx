@@ -80,14 +80,6 @@ type Line = Data["series"][number];
 const lastOf = (one?: Line) => (one?.statistics ? one.statistics.last : one?.values.findLast((value) => value != null));
 const mostOf = ({ statistics, values }: Line) => (statistics ? statistics.max : endsOf(values)[1]);
 
-/** The looks of lines that nobody chose one for, in the order in which the lines came: one that comes or goes changes no other. */
-let [looksOf, given] = ["", new Map<string, number>()];
-function lookOf(one: Line): number {
-  if (looksOf !== host.value) [looksOf, given] = [host.value, new Map()];
-  if (!given.has(one.path)) given.set(one.path, given.size);
-  return styleOf(one)?.colour ?? given.get(one.path) ?? 0;
-}
-
 /** The powers of ten of the scales of all lines; the same ones while none of them changes. */
 function usePowers(live: boolean, series: Line[], time = 0): number[] {
   const was = useRef({ name: "", series, time, powers: [] as number[], of: new Map<string, number>(), styles: styles.value }).current;
@@ -113,7 +105,12 @@ export function Monitor() {
   const nth = Math.max(0, series.findIndex((one) => one.path === chosen.value));
   const powers = usePowers(live, series, times[times.length - 1]);
   const looks = useMemo(() => series.map(styleOf), [series, styles.value]);
-  const colours = useMemo(() => series.map(lookOf), [looks]);
+  // Of many lines that come and go each keeps its look; few have those of their places.
+  const given = useRef(new Map<string, number>()).current;
+  const colours = useMemo(() => series.map(({ path }, which) => {
+    if (series.length > MANY && !given.has(path)) given.set(path, given.size);
+    return looks[which]?.colour ?? (series.length > MANY ? given.get(path) ?? which : which);
+  }), [looks]);
   const marks = nextMarks = useFindings();
   useSignalEffect(() => { void host.value; selection.value = null; causes.value = null; });
 
@@ -183,9 +180,9 @@ export function Monitor() {
 
 /** Where the settings file of what is shown is. It has how each line looks, as the terminal keeps it, too. */
 function savedView(): string {
-  const all = shownSeries.value.map((one) => ({ one, own: styleOf(one) }));
+  const all = shownSeries.value.map((one, nth) => ({ one, nth, own: styleOf(one) }));
   // Those that somebody chose the look of come first.
-  const line = all.sort((left, right) => Number(right.own !== undefined) - Number(left.own !== undefined)).slice(0, MOST_STYLES).map(({ one, own }) => `${written({ ...own, colour: lookOf(one) % LOOKS })} ${one.path}`);
+  const line = all.sort((left, right) => Number(right.own !== undefined) - Number(left.own !== undefined)).slice(0, MOST_STYLES).map(({ one, nth, own }) => `${written({ ...own, colour: own?.colour ?? nth % LOOKS })} ${one.path}`);
   return address("settings", { path: paths.value, view: view.value, seconds: span.value, sweep: sweep.value ? 1 : 0, axis: axis.value?.join("~"), line });
 }
 

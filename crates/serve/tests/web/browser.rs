@@ -141,6 +141,81 @@ fn what_comes_late_changes_nothing_else() {
     look_at_races(&[server.first.as_ref(), shots.as_ref(), log.as_ref(), profile.as_ref()], "back");
 }
 
+/// A day of two counters, one of which has spikes, with holes.
+fn spiky(scratch: &Scratch) -> PathBuf {
+    let names = ["a", "b"];
+    let head = names.map(|name| format!(r#","\\WEB\Process({name})\% Processor Time""#)).concat();
+    let row = |nth: u32| {
+        let second = nth * 15;
+        let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+        let spike = if nth.is_multiple_of(97) { 99 } else { nth % 7 };
+        let first = if nth.is_multiple_of(500) { " ".to_string() } else { spike.to_string() };
+        let wave = 50.0 + 40.0 * (f64::from(nth) / 200.0).sin();
+        format!("\r\n\"03/01/2026 {hour:02}:{minute:02}:{second:02}.000\",\"{first}\",\"{wave:.2}\"")
+    };
+    let file = scratch.join("spiky.csv");
+    let rows: String = (0..5_760).map(row).collect();
+    std::fs::write(&file, format!("\"(PDH-CSV 4.0) (UTC)(0)\"{head}{rows}\r\n")).unwrap();
+    file
+}
+
+/// A range that is selected has the numbers of all its rows: in a report and on the page, by pointer and by keys, in charts and
+/// heat maps.
+#[test]
+fn what_is_selected_has_the_numbers_of_every_row() {
+    let scratch = Scratch::new();
+    let log = spiky(&scratch);
+    let made = report(&options(vec![log.clone()], vec![r"\Process(*)\% Processor Time".into()]));
+    let page = scratch.join("report.html");
+    std::fs::write(&page, made.unwrap().html().unwrap()).unwrap();
+    let server = Running::start(false, &[log.clone()]);
+    let (address, shots) = (format!("file://{}", page.display()), scratch.join("shots"));
+    let all = [address.as_ref(), server.first.as_ref(), shots.as_ref(), log.as_ref()];
+    look_with(("brush.mjs", "chromium", "CHROMIUM"), &all, "heat");
+}
+
+/// A browser opens six connections to a server: more tabs than that, each with another counter, go on.
+#[test]
+fn ten_tabs_with_different_counters_go_on() {
+    let scratch = Scratch::new();
+    let server = Running::start(true, &[]);
+    let shots = scratch.join("shots");
+    look_with(("tabs.mjs", "chromium", "CHROMIUM"), &[server.first.as_ref(), shots.as_ref()], "tabs");
+}
+
+#[test]
+fn attack_the_page_with_a_log_of_hostile_names() {
+    let scratch = Scratch::new();
+    let (object, counter) = ("<img src=x onerror=alert`1`>", "</script><script>alert`2`</script>");
+    let instances = ["<svg onload=alert`3`>", "javascript:alert`6`//\"\"><i>", "a\u{1b}[2J\u{202e}b"];
+    let mut head: String =
+        instances.iter().map(|name| format!(r#","\\<b>host\{object}({name})\{counter}""#)).collect();
+    head.push_str(r#","\\<b>host\Memory<hr>\Available <u>MBytes""#);
+    let file = |name: &str, by: u32| {
+        let row = |nth: u32| {
+            let values = (0..4).map(|column| format!(",\"{}\"", nth * by + column)).collect::<String>();
+            format!("\r\n\"03/01/2026 00:00:{nth:02}.000\"{values}")
+        };
+        let rows: String = (0..60).map(row).collect();
+        let text = format!("\"(PDH-CSV 4.0) (<img src=x onerror=alert`5`>)(0)\"{head}{rows}\r\n");
+        let path = scratch.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let (log, other) = (file("<img src=x onerror=alert`4`>.csv", 1), file("'\"><script>alert`4`.csv", 3));
+    let server = Running::start(true, &[]);
+    let shots = scratch.join("shots");
+    let all = [server.first.as_ref(), shots.as_ref(), log.as_ref(), other.as_ref()];
+    look_with(("hostile.mjs", "chromium", "CHROMIUM"), &all, "compare");
+    tallymon_testkit::attack(
+        "pages",
+        "objects, counters, instances, the host, the time zone and the file of a log that is dropped on the page are \
+         called like HTML and scripts",
+        "every view, causes, properties, Explain, Add counters, Logs and Compare show them as text; nothing of them \
+         runs or asks another server",
+    );
+}
+
 #[test]
 fn the_screens_in_firefox() {
     let scratch = Scratch::new();
