@@ -21,7 +21,7 @@ async function look(name, ...words) {
     const isThere = () => page.waitForFunction((word) => document.querySelector("#app").textContent.includes(word) || [...document.querySelectorAll("#app [title]")].some((one) => one.title.includes(word)), word, { timeout: 10_000 });
     await isThere().catch(async () => faults.push(`${name} does not show ${word}: ${(await page.locator("#app").innerText()).slice(0, 800)}`));
   }
-  const found = await page.evaluate(() => [...document.querySelectorAll("#app img, #app script, #app iframe, #app b, #app svg[onload], #app [onerror], #app [href^='javascript']")].map((one) => one.outerHTML.slice(0, 100)));
+  const found = await page.evaluate(() => [...document.querySelectorAll("#app img, #app script, #app iframe, #app em, #app u, #app hr, #app svg[onload], #app [onerror], #app [href^='javascript']")].map((one) => one.outerHTML.slice(0, 100)));
   if (found.length > 0) faults.push(`${name}: a name became ${found}`);
   const raw = await page.evaluate(() => /[\u0000-\u0008\u000e-\u001f\u007f\u009b\u202a-\u202e]/.exec(document.querySelector("#app").textContent)?.[0].codePointAt(0));
   if (raw !== undefined) faults.push(`${name} has the letter ${raw.toString(16)}`);
@@ -32,7 +32,7 @@ const OBJECT = "<img src=x onerror=alert`1`>";
 const COUNTER = "</script><script>alert`2`</script>";
 const INSTANCE = "<svg onload=alert`3`>";
 const ZONE = "<img src=x onerror=alert`5`>";
-const HOST = "<b>host";
+const HOST = "<em>host";
 
 async function lookAtAll() {
   await page.goto(address);
@@ -40,7 +40,7 @@ async function lookAtAll() {
   for (const file of [log, other]) {
     await page.getByRole("button", { name: "Logs", exact: true }).click();
     await page.locator("input[type=file]").setInputFiles(file);
-    await page.waitForFunction(() => location.hash.startsWith("#monitor?host=file"));
+    await page.waitForFunction((name) => document.querySelector(".host select").selectedOptions[0].text.includes(name), file.split("/").at(-1));
     await page.locator("table.legend tbody tr").first().waitFor();
   }
   // All series: what the usual ones are does not matter.
@@ -62,7 +62,7 @@ async function lookAtAll() {
     await page.waitForTimeout(300);
     await look(view, OBJECT, COUNTER, INSTANCE);
   }
-  await page.evaluate((to) => { location.hash = to; }, common);
+  await page.evaluate((to) => { location.hash = to; }, `${common}&view=line`);
   await page.locator(".chart").focus();
   await page.keyboard.press("End");
   await page.keyboard.press("ArrowDown");

@@ -39,6 +39,7 @@ type Props = {
 export function Heat(props: Props) {
   const { data, chosen, label, onCursor, onChoose, onPick, say } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
+  /** The time at the cursor: rows get other numbers. */
   const place = useRef(0);
   const rows = data.series.length;
   const height = rows * Math.max(1, Math.min(16, Math.floor(520 / Math.max(1, rows))));
@@ -70,18 +71,20 @@ export function Heat(props: Props) {
   }, [data]);
 
   const tell = (nth: number, row: number) => {
-    place.current = nth;
     const one = data.series[row];
     if (!one || data.times[nth] === undefined) return;
+    place.current = data.times[nth];
     onCursor(data.times[nth]);
     say(`${moment(data.times[nth])}: ${one.instance ?? one.counter} ${number(one.values[nth])} ${one.unit}`);
   };
   /** The row of the data at a place, and the series. */
-  const rowAt = (x: number) => {
-    const [first, last] = [data.times[0] ?? 0, data.times[data.times.length - 1] ?? 0];
-    const time = first + x / (canvas.current?.clientWidth || 1) * (last - first);
+  const rowOf = (time: number) => {
     const nth = data.times.findIndex((one) => one >= time);
     return nth < 0 ? data.times.length - 1 : nth;
+  };
+  const rowAt = (x: number) => {
+    const [first, last] = [data.times[0] ?? 0, data.times[data.times.length - 1] ?? 0];
+    return rowOf(first + x / (canvas.current?.clientWidth || 1) * (last - first));
   };
   const seriesAt = (y: number) => Math.max(0, Math.min(rows - 1, Math.floor(y / (canvas.current?.clientHeight || 1) * rows)));
   const now = useRef({ props, rowAt, move: (_row: number, _top: number | null) => {} });
@@ -93,14 +96,14 @@ export function Heat(props: Props) {
   useEffect(() => canvas.current ? listen(canvas.current, (x) => now.current.rowAt(x), () => now.current.props, (nth, top) => now.current.move(nth, top),
     (nth) => now.current.props.data.times[nth] ?? null) : undefined, []);
   const onKeyDown = (event: KeyboardEvent) => {
-    const last = data.times.length - 1;
+    const [last, here] = [data.times.length - 1, rowOf(place.current)];
     const move: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1, PageUp: -Math.ceil(last / 10), PageDown: Math.ceil(last / 10), Home: -last, End: last };
-    if (moveBy(event, props, data.times[place.current] ?? 0)) { /* it has moved */ } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
+    if (moveBy(event, props, data.times[here] ?? 0)) { /* it has moved */ } else if (event.key === "ArrowUp" || event.key === "ArrowDown") {
       const row = Math.max(0, Math.min(rows - 1, chosen + (event.key === "ArrowUp" ? -1 : 1)));
       onChoose(row);
-      tell(place.current, row);
-    } else if (event.key in move) tell(Math.max(0, Math.min(last, place.current + move[event.key])), chosen);
-    else if (event.key === "Enter") onPick(data.times[place.current] ?? 0, chosen);
+      tell(here, row);
+    } else if (event.key in move) tell(Math.max(0, Math.min(last, here + move[event.key])), chosen);
+    else if (event.key === "Enter") onPick(data.times[here] ?? 0, chosen);
     else return;
     event.preventDefault();
   };

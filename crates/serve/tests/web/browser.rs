@@ -189,8 +189,8 @@ fn attack_the_page_with_a_log_of_hostile_names() {
     let (object, counter) = ("<img src=x onerror=alert`1`>", "</script><script>alert`2`</script>");
     let instances = ["<svg onload=alert`3`>", "javascript:alert`6`//\"\"><i>", "a\u{1b}[2J\u{202e}b"];
     let mut head: String =
-        instances.iter().map(|name| format!(r#","\\<b>host\{object}({name})\{counter}""#)).collect();
-    head.push_str(r#","\\<b>host\Memory<hr>\Available <u>MBytes""#);
+        instances.iter().map(|name| format!(r#","\\<em>host\{object}({name})\{counter}""#)).collect();
+    head.push_str(r#","\\<em>host\Memory<hr>\Available <u>MBytes""#);
     let file = |name: &str, by: u32| {
         let row = |nth: u32| {
             let values = (0..4).map(|column| format!(",\"{}\"", nth * by + column)).collect::<String>();
