@@ -596,7 +596,7 @@ async function lookAtSavedLines(page) {
   await look(page, "saved-lines");
   await drop("view.tallymon", saved);
   await line("Available Bytes").waitFor();
-  if (await colour("Available Bytes") !== before || await dashes("Available Bytes") !== dashed || dashed !== "2 3") faults.push(`the line is ${await colour("Available Bytes")} ${await dashes("Available Bytes")}, was ${before} ${dashed}`);
+  if (await colour("Available Bytes") !== before || await dashes("Available Bytes") !== dashed || dashed !== "3 3") faults.push(`the line is ${await colour("Available Bytes")} ${await dashes("Available Bytes")}, was ${before} ${dashed}`);
   await page.waitForFunction(() => location.hash.includes("axis=0%7E250") && location.hash.includes("style=-7%7E20%7E4%7E"));
   await page.goto(address);
   await line("Available Bytes").getByRole("button").first().click();

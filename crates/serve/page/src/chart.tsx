@@ -27,11 +27,14 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { da
 effect(() => { void theme.value; dark = null; });
 export const colour = (nth: number) => {
   const colours = palette.value === "classic" ? CLASSIC : DISTINCT;
-  const base = colours[nth % colours.length];
+  const base = colours[(nth < 0 ? ~nth : nth) % colours.length];
   return isDark() ? LIGHTER[base] ?? base : base;
 };
-/** Colours are not enough, for some people and on paper: the lines of each eight have dashes of their own. */
-export const dash = (nth: number) => DASHES[Math.floor(nth * 9 / 8) % 8];
+/** Colours are not enough, for some people and on paper: of lines that nobody chose a look for, whose numbers are negative, each
+    eight have dashes of their own. */
+export const dash = (nth: number) => DASHES[nth < 0 ? Math.floor(~nth * 9 / 8) % 8 : Math.floor(nth / 8) % 6];
+/** The look that a saved view has instead: a terminal has six patterns of dashes. */
+export const lookOf = (nth: number) => (nth < 0 ? ~nth % 8 + DASHES.indexOf(dash(nth)) % 6 * 8 : nth);
 
 /** The power of ten that brings the largest value to at most 100, as perfmon's "scale selected counters". A line keeps the
     one that it had while it does not get too small: a scale that changes with every sample cannot be read. */
@@ -90,7 +93,7 @@ function pictureOf(props: Props, name: string): Picture {
   const ids = new Set<string>();
   const lines = data.series.map((series, own) => {
     const thick = own === props.chosen;
-    const nth = props.colours?.[own] ?? own;
+    const nth = props.colours?.[own] ?? ~own;
     const fill = view === "line" || view === "split" ? undefined : `${colour(nth)}${view === "stacked" ? "66" : "22"}`;
     // An instance that has ended may have the path of one that is there.
     let id = series.path;
@@ -149,7 +152,7 @@ export function Chart(props: Props) {
     [...dots.children].forEach((dot, nth) => {
       const [value, { style }] = [places[nth] ?? null, dot as HTMLElement];
       style.display = value === null ? "none" : "";
-      style.background = colour(now.current.colours?.[nth] ?? nth);
+      style.background = colour(now.current.colours?.[nth] ?? ~nth);
       if (value !== null) style.transform = `translate(${x}px, ${(own.yOf(value) - own.frame.top) / fine}px)`;
     });
   };
@@ -222,7 +225,7 @@ export function Chart(props: Props) {
       const y = one.yOf(look.threshold * 10 ** (powers[nth] ?? 0));
       if (y < top || y > top + height) return;
       context.save();
-      context.strokeStyle = colour(colours?.[nth] ?? nth);
+      context.strokeStyle = colour(colours?.[nth] ?? ~nth);
       context.setLineDash([2 * fine, 4 * fine]);
       context.beginPath();
       context.moveTo(left, y);

@@ -139,11 +139,11 @@ export function Compare() {
       {both && <><h3>{overlay.value?.path} × {10 ** power}</h3>
         <div class={beside.value ? "beside" : ""}>{(beside.value ? both.series.map((_, nth) => sideOf(both, nth)) : [both]).map((part, nth) => (
           <Chart key={`${beside.value} ${nth}`} data={part} powers={part.series.map(() => power)} view="line" chosen={-1} highlight={false} sweep={null} theme={theme.value}
-            colours={beside.value ? [nth] : undefined} axis={beside.value ? axisOf(both, power) : null} together={beside.value ? "compare" : undefined}
+            colours={beside.value ? [~nth] : undefined} axis={beside.value ? axisOf(both, power) : null} together={beside.value ? "compare" : undefined}
             label={`${t("compare")}: ${overlay.value?.path}${beside.value ? `: ${part.series[0].instance}` : ""}`} onCursor={() => {}} onPick={() => {}} onZoom={() => {}} onPan={() => {}} onSelect={() => {}} say={say} />))}</div>
       </>}
       {first && <>
-        <p>{parts().map((side, nth) => side && <><Swatch nth={nth} /> {LETTERS[nth]} {side.name}: {number(side.records)}, {duration(((side.last ?? 0) - (side.first ?? 0)) / 1000)}<br /></>)}</p>
+        <p>{parts().map((side, nth) => side && <><Swatch nth={~nth} /> {LETTERS[nth]} {side.name}: {number(side.records)}, {duration(((side.last ?? 0) - (side.first ?? 0)) / 1000)}<br /></>)}</p>
         <div class="scroll"><table>
           <thead><tr><th>{t("counter")}</th>{(["avg", "p95", "max"] as const).flatMap((word) => parts().map((_, nth) => <th class="num">{nth ? "" : `${t(word)} `}{LETTERS[nth]}</th>))}
             {answers.value.map((_, nth) => <><th class="num">{LETTERS[nth + 1]} − A</th><th class="num">%</th></>)}</tr></thead>

@@ -2,7 +2,7 @@
 import { computed, signal, useSignalEffect } from "@preact/signals";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { address, get, type Contributors, type Statistics } from "./api";
-import { Chart, colour, dash, powerOf } from "./chart";
+import { Chart, colour, dash, lookOf, powerOf } from "./chart";
 import { clock, duration, moment, number, power } from "./format";
 import { Heat } from "./heat";
 import { data, shownSeries, type Data } from "./live";
@@ -10,7 +10,7 @@ import { key, type Key } from "./keys";
 import { Alerts } from "./alerts";
 import { Marks, openMark, useFindings } from "./marks";
 import {
-  addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, hostOf, inReport, isLive, LOOKS, MOST_NOTES, MOST_STYLES, notes, axis, styleOf, styles, styling, written,
+  addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, hostOf, inReport, isLive, MOST_NOTES, MOST_STYLES, notes, axis, styleOf, styles, styling, written,
   paths, range, say, span, sweep, theme, trouble, undo, undoable, VIEWS, view, type View,
 } from "./state";
 import { CALM, MANY } from "./plot";
@@ -109,7 +109,7 @@ export function Monitor() {
   const given = useRef(new Map<string, number>()).current;
   const colours = useMemo(() => series.map(({ path }, which) => {
     if (series.length > MANY && !given.has(path)) given.set(path, given.size);
-    return looks[which]?.colour ?? (series.length > MANY ? given.get(path) ?? which : which);
+    return looks[which]?.colour ?? ~(series.length > MANY ? given.get(path) ?? which : which);
   }), [looks]);
   const marks = nextMarks = useFindings();
   useSignalEffect(() => { void host.value; selection.value = null; causes.value = null; });
@@ -182,7 +182,7 @@ export function Monitor() {
 function savedView(): string {
   const all = shownSeries.value.map((one, nth) => ({ one, nth, own: styleOf(one) }));
   // Those that somebody chose the look of come first.
-  const line = all.sort((left, right) => Number(right.own !== undefined) - Number(left.own !== undefined)).slice(0, MOST_STYLES).map(({ one, nth, own }) => `${written({ ...own, colour: own?.colour ?? nth % LOOKS })} ${one.path}`);
+  const line = all.sort((left, right) => Number(right.own !== undefined) - Number(left.own !== undefined)).slice(0, MOST_STYLES).map(({ one, nth, own }) => `${written({ ...own, colour: own?.colour ?? lookOf(~nth) })} ${one.path}`);
   return address("settings", { path: paths.value, view: view.value, seconds: span.value, sweep: sweep.value ? 1 : 0, axis: axis.value?.join("~"), line });
 }
 
@@ -301,7 +301,7 @@ function Bars({ shown, powers, colours }: Shown) {
       return (
         <li title={one.path}>
           <svg viewBox="0 0 10 100" preserveAspectRatio="none" aria-hidden="true">
-            <rect x="0" width="10" y={100 - share * 100} height={share * 100} fill={colour(colours?.[nth] ?? nth)} />
+            <rect x="0" width="10" y={100 - share * 100} height={share * 100} fill={colour(colours?.[nth] ?? ~nth)} />
           </svg>
           <span>{number(lastOf(one))}</span><span class="soft">{one.instance ?? one.counter}</span>
         </li>);

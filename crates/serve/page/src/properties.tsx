@@ -1,5 +1,6 @@
 // The properties of the chart: its vertical axis, and how the chosen line looks.
 import { useState } from "preact/hooks";
+import { lookOf } from "./chart";
 import { Dialog } from "./dialog";
 import { Swatch } from "./monitor";
 import { power } from "./format";
@@ -51,7 +52,7 @@ export function Properties({ shown, powers, nth, colours }: { shown: Data; power
           onChange={({ currentTarget: { value } }) => set({ power: value === "auto" ? undefined : Number(value) })}>
           <option value="auto">{t("auto")} ({power(powers[nth] ?? 0)})</option>
           {POWERS.map((each) => <option value={String(each)}>{power(each)}</option>)}</select></label>
-        <label>{t("colour")} <Swatch nth={colours[nth] ?? nth} /> <input type="range" min={0} max={LOOKS - 1} value={(colours[nth] ?? nth) % LOOKS} aria-label={t("colour")}
+        <label>{t("colour")} <Swatch nth={colours[nth]} /> <input type="range" min={0} max={LOOKS - 1} value={lookOf(colours[nth])} aria-label={t("colour")}
           onInput={(event) => set({ colour: Number(event.currentTarget.value) })} /></label>
         <label>{t("width")} <select value={String(own.width ?? 1)} onChange={(event) => set({ width: Number(event.currentTarget.value) })}>
           {WIDTHS.map((each) => <option>{each}</option>)}</select></label>

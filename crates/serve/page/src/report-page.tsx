@@ -12,7 +12,7 @@ const POINTS = 1000;
 /** The colours of series of which those of a log from before have the colour of the one they stand behind. */
 function inPairs(series: { path: string }[]): number[] {
   let last = -1;
-  return series.map((one) => (one.path[0] === "≈" ? last + 32 : (last += 1)));
+  return series.map((one) => (one.path[0] === "≈" ? ~(last + 32) : ~(last += 1)));
 }
 
 export function ReportPage() {
@@ -59,7 +59,7 @@ export function ReportPage() {
               onCursor={() => {}} onPick={() => {}} onZoom={() => {}} onPan={() => {}} say={say}
               onSelect={(from, to) => { batch(() => { paths.value = own.map((one) => one.path); range.value = [from, to]; show("monitor"); }); }} />
             <ul class="key">{shown.series.map((one, nth) => (
-              <li><Swatch nth={before ? inPairs(own)[nth] : nth} />
+              <li><Swatch nth={before ? inPairs(own)[nth] : ~nth} />
                 {one.counter}{one.instance === null ? "" : ` (${one.instance})`} × {10 ** powerOf(one.values, one.unit)}</li>))}</ul>
             <StatisticsTable rows={own.map((one) => ({ ...one, line: one.statistics }))} />
           </section>);
