@@ -209,9 +209,7 @@ async function heat(browser) {
   });
   await page.goto(`${server.address}#monitor`);
   await page.evaluate(firstChart);
-  const used = await clockOf(context, page);
-  const begun = await used();
-  const moved = await page.evaluate(async ({ counters, points, begin }) => {
+  await page.evaluate(async ({ counters, points, begin }) => {
     const search = new URLSearchParams(location.hash.split("?")[1]);
     search.delete("path");
     search.append("path", "\\Process(*)\\% Processor Time");
@@ -222,23 +220,27 @@ async function heat(browser) {
     while (document.querySelector(".heat canvas")?.height !== counters) await new Promise((resolve) => setTimeout(resolve, 10));
     await new Promise((resolve) => setTimeout(resolve, 1000));
     const canvas = document.querySelector(".heat canvas");
-    const wheel = (step) => canvas.dispatchEvent(new WheelEvent("wheel", { deltaX: canvas.clientWidth * step / points, cancelable: true }));
+    window.wheel = (step) => canvas.dispatchEvent(new WheelEvent("wheel", { deltaX: canvas.clientWidth * step / points, cancelable: true }));
     // The rows around the range come when it has begun to move.
-    wheel(3);
+    window.wheel(3);
     await new Promise((resolve) => setTimeout(resolve, 1500));
+  }, { counters, points, begin: Date.UTC(2026, 2, 1) });
+  const used = await clockOf(context, page);
+  const begun = await used();
+  const moved = await page.evaluate(async (points) => {
     const frames = [];
     const before = window.drawn;
     const until = performance.now() + 5000;
     let last = performance.now();
     for (let row = 3, step = 3; performance.now() < until; row += step) {
       if (row + points + 3 >= points * 4 || row < 3) step = -step;
-      wheel(step);
+      window.wheel(step);
       await new Promise((resolve) => requestAnimationFrame(resolve));
       frames.push(performance.now() - last);
       last = performance.now();
     }
     return { frames, drawn: window.drawn - before };
-  }, { counters, points, begin: Date.UTC(2026, 2, 1) });
+  }, points);
   const ended = await used();
   const sorted = [...moved.frames].sort((left, right) => left - right);
   row(`heat map, ${counters} × ${points}`, `${(moved.frames.length / 5).toFixed(0)}`, milliseconds(median(sorted)), milliseconds(sorted[Math.floor(sorted.length * 0.95)]), `${(moved.drawn / 5).toFixed(0)}`, milliseconds((ended.TaskDuration - begun.TaskDuration) / Math.max(1, moved.drawn)));

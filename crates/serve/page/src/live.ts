@@ -9,11 +9,16 @@ import { turn } from "./statistics";
 import { lang } from "./words";
 
 export type Data = { times: number[]; series: (Series & { values: (number | null)[]; statistics?: Statistics })[];
-  decimated: boolean; rows: number };
+  decimated: boolean; rows: number;
+  /** It is a part of the rows at hand, while the range moves. */
+  moves?: boolean };
 export const EMPTY: Data = { times: [], series: [], decimated: false, rows: 0 };
 export const data = signal<Data>(EMPTY);
 /** What its series are, which changes less often than their values. */
 export const shownSeries = computed(() => data.value.series);
+let settled = EMPTY;
+/** What the legend is about, which waits until the range rests. */
+export const atRest = computed(() => data.value.moves ? settled : settled = data.value);
 /** How many rows have gone from the front of series that are shown. */
 export let gone = 0;
 export const hidden = signal(document.visibilityState === "hidden");

@@ -5,7 +5,7 @@ import { address, get, type Contributors, type Statistics } from "./api";
 import { Chart, colour, dash, lookOf, powerOf } from "./chart";
 import { clock, duration, moment, number, power } from "./format";
 import { Heat } from "./heat";
-import { data, shownSeries, type Data } from "./live";
+import { atRest, data, shownSeries, type Data } from "./live";
 import { key, type Key } from "./keys";
 import { Alerts } from "./alerts";
 import { Marks, openMark, useFindings } from "./marks";
@@ -266,7 +266,7 @@ function Legend({ series, powers, nth, colours }: { series: Line[]; powers: numb
 function Row({ which, factor, look, isChosen, ...one }: Omit<Line, "values" | "statistics"> & { which: number; factor: number; look: number; isChosen: boolean }) {
   void theme.value;
   const [last, most, rank] = useMemo(() => {
-    const mine = () => data.value.series[which];
+    const mine = () => atRest.value.series[which];
     return [computed(() => number(lastOf(mine()))),
       computed(() => {
         const top = mine() && mostOf(mine());

@@ -30,7 +30,7 @@ export function nearbyPart(asked: Asked): Data | null {
     const values = one.values.slice(first, end);
     return { ...one, values, statistics: chart.decimated ? statisticsOf(values) : undefined };
   });
-  return { ...chart, times: chart.times.slice(first, end), series, rows: end - first };
+  return { ...chart, times: chart.times.slice(first, end), series, rows: end - first, moves: true };
 }
 
 /** Asks for what is around a range that moves, before it gets there. */
