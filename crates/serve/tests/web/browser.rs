@@ -159,8 +159,8 @@ fn spiky(scratch: &Scratch) -> PathBuf {
     file
 }
 
-/// A range that is selected has the numbers of all its rows: in a report and on the page, by pointer and by keys,
-/// in charts and heat maps.
+/// A range that is selected has the numbers of all its rows: in a report and on the page, by pointer and by
+/// keys, in charts and heat maps.
 #[test]
 fn what_is_selected_has_the_numbers_of_every_row() {
     let scratch = Scratch::new();
@@ -211,8 +211,8 @@ fn attack_the_page_with_a_log_of_hostile_names() {
         "pages",
         "objects, counters, instances, the host, the time zone and the file of a log that is dropped on the \
          page are called like HTML and scripts",
-        "every view, causes, properties, Explain, Add counters, Logs and Compare show them as text; nothing of \
-         them runs or asks another server",
+        "every view, causes, properties, Explain, Add counters, Logs and Compare show them as text; nothing \
+         of them runs or asks another server",
     );
 }
 
