@@ -504,7 +504,8 @@ async function lookAtInstances(page) {
   await table.locator("tbody tr").nth(3).waitFor();
   // In one step: a locator finds the rows first and asks for their texts then, and a sample comes between.
   const texts = (nth) => page.evaluate((nth) => [...document.querySelectorAll(`table.instances tbody tr td:nth-child(${nth})`)].map((one) => one.innerText), nth);
-  const column = async (nth) => (await texts(nth + 2)).map((text) => Number(text.replace(/[^\d.]/g, "")));
+  // A process that has begun has no number before the next sample; it is the last one both ways.
+  const column = async (nth) => (await texts(nth + 2)).filter((text) => /\d/.test(text)).map((text) => Number(text.replace(/[^\d.]/g, "")));
   const sorted = (values, sign) => values.length > 3 && values.every((value, nth) => nth === 0 || (value - values[nth - 1]) * sign >= 0);
   const title = table.getByRole("columnheader", { name: "ID Process" });
   await title.getByRole("button").click();

@@ -188,6 +188,7 @@ export class Plot {
     this.wanted = null;
     if (!next) return;
     const strip = this.drawn && stripOf(this.drawn, next);
+    if (strip?.[1] === 0) { this.put(next, 0, 0, true); return; }
     const { frame } = next;
     if (frame.width !== this.raster.width || frame.height !== this.raster.height) this.raster = new Raster(frame.width, frame.height);
     const [from, to] = strip ?? [0, frame.width];
