@@ -59,8 +59,8 @@ enum Content {
 impl Query {
     /// A query over the counters of this machine, or of another one: `host` is an address such as
     /// `ssh://web1`, or a name of the table of hosts, as for `tally get -H`. `timeout` is in seconds, for a
-    /// connection and for each answer. Another machine is reached with the first path only. Without `host` the
-    /// first path says which machine is read: `\\\\web1\\Memory\\*` names a host of the table.
+    /// connection and for each answer. Another machine is reached with the first path only. Without `host`
+    /// the first path says which machine is read: `\\\\web1\\Memory\\*` names a host of the table.
     #[new]
     #[pyo3(signature = (host=None, *, timeout=10.0))]
     fn new(py: Python<'_>, host: Option<String>, timeout: f64) -> PyResult<Query> {

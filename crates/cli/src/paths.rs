@@ -21,8 +21,8 @@ pub(crate) fn query_at(common: &Common, location: &Location) -> Result<Query, Fa
     Ok(Query::new(open(location)?, locale(common)?)?)
 }
 
-/// Opens the source that the options or some paths name, for a command that reads one host, as a query without
-/// paths.
+/// Opens the source that the options or some paths name, for a command that reads one host, as a query
+/// without paths.
 pub(crate) fn query_of(common: &Common, paths: &[String]) -> Result<Query, Failure> {
     query_at(common, &location_of(common, paths)?)
 }
@@ -34,8 +34,8 @@ pub(crate) fn location_of(common: &Common, paths: &[String]) -> Result<Location,
         Some(host) => Ok(host.location),
         None => {
             let words = format!(
-                "--host and the paths name {} hosts, and this command reads one; get, watch, list, find, mon and \
-                 serve read several",
+                "--host and the paths name {} hosts, and this command reads one; get, watch, list, find, mon \
+                 and serve read several",
                 all.len().saturating_add(1)
             );
             Err(Failure::new(Kind::Usage, words))

@@ -47,8 +47,8 @@ impl Runtime {
         Ok(runtime.block_on(work))
     }
 
-    /// Lets work that was ended give back what it holds, such as a socket. Without it, that would wait for the
-    /// next thread that waits here. Where asynchronous work runs, it does wait for that.
+    /// Lets work that was ended give back what it holds, such as a socket. Without it, that would wait for
+    /// the next thread that waits here. Where asynchronous work runs, it does wait for that.
     pub fn let_go(&self) {
         if tokio::runtime::Handle::try_current().is_err() {
             let _ = self.wait(task::yield_now());

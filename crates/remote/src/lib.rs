@@ -14,7 +14,8 @@
 //! | [`ssh`] | a peer that the system's `ssh` starts on another machine |
 //! | `tls` | a peer over TLS, and the server for it; a feature |
 //!
-//! Everything but `asynchronous` is synchronous: a caller waits for an answer until its deadline, and no longer.
+//! Everything but `asynchronous` is synchronous: a caller waits for an answer until its deadline, and no
+//! longer.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![warn(clippy::indexing_slicing, clippy::arithmetic_side_effects)]

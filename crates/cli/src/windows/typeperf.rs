@@ -88,8 +88,8 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
     watch(&mut query, &words, &counters, &computer)
 }
 
-/// The one computer that is read: that of `-s`, which is put into the counters that name none if others do, or
-/// that of the counters.
+/// The one computer that is read: that of `-s`, which is put into the counters that name none if others do,
+/// or that of the counters.
 fn location(words: &Words, counters: &mut [String]) -> Result<Location, Failure> {
     if let Some(computer) = words.one("s") {
         let location = match Location::of_host(computer, USUAL_TIMEOUT) {

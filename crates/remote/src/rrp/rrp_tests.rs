@@ -279,7 +279,7 @@ fn a_host_that_hangs_stops_no_other() {
     let mut stuck = source(port_of_hanging, 600);
     let waits = std::thread::spawn(move || stuck.snapshot(&Request::objects([])).unwrap_err());
     let (stream, _) = hangs.accept().unwrap();
-    // It is in the middle of its wait, which it drives itself. Others begin and end beside it, again and again.
+    // It is in the middle of its wait, which it drives itself. Others begin and end beside it.
     let (said, answers) = channel();
     for _ in 0..20 {
         let said = said.clone();

@@ -1,5 +1,5 @@
-//! A login at a server and its open pipe `winreg`. The asynchronous work below it runs on the runtime that all
-//! hosts of the process share, in the thread of the caller, and never longer than the deadline.
+//! A login at a server and its open pipe `winreg`. The asynchronous work below it runs on the runtime that
+//! all hosts of the process share, in the thread of the caller, and never longer than the deadline.
 
 use std::fmt;
 use std::io;

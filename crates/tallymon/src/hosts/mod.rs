@@ -11,8 +11,8 @@
 //! ```
 //!
 //! `/etc/tallymon/hosts` is for everybody, `tallymon/hosts` in the folder for settings of the user
-//! (`$XDG_CONFIG_HOME`, else `~/.config`) goes before it. On Windows they are `%ProgramData%\Tallymon\hosts` and
-//! `%APPDATA%\Tallymon\hosts`. With `TALLY_ROOT` the file `hosts` in that folder
+//! (`$XDG_CONFIG_HOME`, else `~/.config`) goes before it. On Windows they are `%ProgramData%\Tallymon\hosts`
+//! and `%APPDATA%\Tallymon\hosts`. With `TALLY_ROOT` the file `hosts` in that folder
 //! is the only one. A table that others can change is refused: it would lead a user's keys to their
 //! machines.
 //!

@@ -48,8 +48,8 @@ logman VERB [counter] NAME [OPTIONS]
   -cnf [[[HH:]MM:]SS]   begin a new log at that size, or after this time
   -v nnnnnn             number the logs; they always are here
   -m [start] [stop]     start or stop by hand, not at the times of -b and -e
-  -s COMPUTER           the computer of counters that name none: one of the table of hosts. Sessions are of this
-                        computer, whichever they record
+  -s COMPUTER           the computer of counters that name none: one of the table of hosts. Sessions
+                        are of this computer, whichever they record
   -y                    replace a file or a session without asking
   -a, -ow, -as          accepted and ignored: a session that was killed continues its log, and every log has its own
                         number
