@@ -99,6 +99,28 @@ impl Location {
     }
 }
 
+/// The one machine that paths name.
+fn the_one<'p>(
+    paths: impl IntoIterator<Item = &'p str>,
+    table: &dyn Fn() -> Result<HostTable, HostError>,
+) -> Result<Option<KnownHost>, HostError> {
+    let mut all: Vec<Option<KnownHost>> = Vec::new();
+    for path in paths {
+        // A path that a shell has damaged may have lost the backslashes of a host, or the name of one.
+        let parsed = CounterPath::parse(path).ok().filter(|parsed| parsed.repaired.is_none());
+        let machine = parsed.and_then(|parsed| parsed.path.machine);
+        let host = find(machine.as_deref().unwrap_or_default(), table)?;
+        if !all.contains(&host) {
+            all.push(host);
+        }
+    }
+    if all.len() > 1 {
+        let name = |host: Option<KnownHost>| host.map_or_else(tallymon_host::system_name, |host| host.name);
+        return Err(HostError::Several(all.into_iter().map(name).collect()));
+    }
+    Ok(all.pop().flatten())
+}
+
 /// Opens the machine that paths call `name`, as [`other_machine`] finds it, with the usual deadline.
 ///
 /// # Errors
