@@ -3,7 +3,7 @@
 //! Names and help texts of counters are not here: they come from the source.
 
 use tallymon::core::title::Language;
-use tallymon::translation::of_findings;
+use tallymon::translation::{Translation, of_findings};
 
 use crate::model::format::Numbers;
 
@@ -45,10 +45,18 @@ impl Words {
 
     /// What the analysis says, such as the title of a finding, in the language.
     pub fn of_finding(self, english: &str) -> String {
+        self.findings().map_or_else(|| english.to_owned(), |known| known.message(english))
+    }
+
+    /// As [`Words::of_finding`], for a text that has few words of its own, such as `rule {} ({}): {}`.
+    pub fn of_phrase(self, english: &str) -> String {
+        self.findings().map_or_else(|| english.to_owned(), |known| known.phrase(english))
+    }
+
+    fn findings(self) -> Option<&'static Translation> {
         const LANGUAGES: [Language; 4] =
             [Language::ENGLISH, Language::KOREAN, Language::JAPANESE, Language::RUSSIAN];
-        let known = LANGUAGES.get(self.language).copied().and_then(of_findings);
-        known.map_or_else(|| english.to_owned(), |known| known.message(english))
+        LANGUAGES.get(self.language).copied().and_then(of_findings)
     }
 
     /// A word.

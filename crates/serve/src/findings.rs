@@ -130,11 +130,13 @@ pub(crate) fn finding(found: &Finding, mark: &str, language: Language) -> Value 
     let together = found.together.iter().take(MOST_DETAILS).map(
         |other| json!({ "path": visible(&other.path), "correlation": other.correlation, "lag": other.lag }),
     );
+    let found_by = found.found_by();
+    let found_by = translation.map_or(found_by.clone(), |known| known.phrase(&found_by));
     json!({
         "title": words(&found.title), "severity": mark, "share": found.share,
         "host": visible(&found.host), "means": words(&found.means), "next": words(&found.next),
         "instances": instances.collect::<Vec<_>>(), "causes": causes.collect::<Vec<_>>(),
-        "found_by": words(&found.found_by()), "certainty": found.certainty,
+        "found_by": found_by, "certainty": found.certainty,
         "moves_with": together.collect::<Vec<_>>(), "compared": found.compared, "lags": LAGS_COMPARED,
     })
 }

@@ -54,7 +54,7 @@ pub(crate) fn texts(workspace: &Workspace, found: &Finding) -> Vec<Cell> {
         let next = words.of_finding(&found.next);
         texts.push((format!("{}: {next}", words.get(Word::NextStep)), theme.plain()));
     }
-    texts.push((words.of_finding(&found.found_by()), theme.dim()));
+    texts.push((words.of_phrase(&found.found_by()), theme.dim()));
     texts
 }
 
