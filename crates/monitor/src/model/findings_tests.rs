@@ -43,6 +43,7 @@ fn finding(title: &str, severity: Severity, hurt: f64, ranges: &[(u64, u64)]) ->
         instances: vec![evidence],
         causes: Vec::new(),
         together: Vec::new(),
+        compared: 0,
         means: String::new(),
         next: String::new(),
         certainty: 1.0,
