@@ -19,7 +19,7 @@ use std::arch::asm;
 use std::cell::Cell;
 use std::ptr::{NonNull, null_mut, without_provenance_mut};
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The file of this process, set before the runtime gets the hooks.
 static MAP: OnceLock<Map> = OnceLock::new();
@@ -32,6 +32,21 @@ thread_local! {
 
 /// What [`CURRENT`] holds in a thread that is not seen (any more): an address that no state can have.
 const NOT_SEEN: *mut ThreadProfile<'static> = without_provenance_mut(1);
+
+/// Whether this process is a fork of the profiled one.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// Stops all recording in this process, a fork of the profiled one: both have the same file in their memory.
+/// Its only thread is the one that calls this.
+pub(crate) fn stop_in_fork() {
+    FORKED.store(true, Ordering::SeqCst);
+    CURRENT.set(NOT_SEEN);
+}
+
+/// Whether this process is a fork of the profiled one, in which nothing is recorded.
+pub(crate) fn is_fork() -> bool {
+    FORKED.load(Ordering::Relaxed)
+}
 
 /// Makes the hooks write into this file; only the first call counts.
 pub(crate) fn set_map(map: Map) {
@@ -109,7 +124,7 @@ pub(crate) fn end_thread() {
 #[cold]
 #[inline(never)]
 fn attach() -> *mut ThreadProfile<'static> {
-    let state = MAP.get().and_then(new_thread);
+    let state = MAP.get().filter(|_| !is_fork()).and_then(new_thread);
     let state = match state {
         Some(state) => state.as_ptr(),
         None => NOT_SEEN,

@@ -53,7 +53,7 @@ pub(crate) fn module_attached(id: Id, assembly: Id) {
 
 /// A module is about to be unloaded; its id may be used for another one afterwards.
 pub(crate) fn module_unloaded(id: Id) {
-    let Some(session) = SESSION.get() else { return };
+    let Some(session) = ours() else { return };
     let module = {
         let mut state = session.lock();
         state.code.retain(|(module, _), _| *module != id);
@@ -69,7 +69,7 @@ pub(crate) fn module_unloaded(id: Id) {
 /// A function is about to be unloaded; its id may be used for another one. Runtimes do not say so of all
 /// functions of a module that is unloaded: see [`Session::function`].
 pub(crate) fn function_unloaded(id: Id) {
-    let Some(session) = SESSION.get() else { return };
+    let Some(session) = ours() else { return };
     let _state = session.lock();
     if session.functions.get(id) != Function::Unknown {
         session.functions.set(id, Function::Unknown);
@@ -127,7 +127,7 @@ pub(crate) fn compiled(function: Id, hooked: bool) {
 
 /// A thread of the kernel runs a thread of the runtime from now on; called on that thread.
 pub(crate) fn thread_assigned(id: Id, os_id: u32) {
-    let Some(session) = SESSION.get() else { return };
+    let Some(session) = ours() else { return };
     let record = if os_id == system::thread_id() { hooks::current_record() } else { None };
     let mut state = session.lock();
     let thread = state.threads.entry(id).or_default();
@@ -142,7 +142,7 @@ pub(crate) fn thread_assigned(id: Id, os_id: u32) {
 
 /// A thread got a name.
 pub(crate) fn thread_named(id: Id, name: String) {
-    let Some(session) = SESSION.get() else { return };
+    let Some(session) = ours() else { return };
     let mut state = session.lock();
     let thread = state.threads.entry(id).or_default();
     if let Some(record) = thread.record {
@@ -153,7 +153,7 @@ pub(crate) fn thread_named(id: Id, name: String) {
 
 /// A thread of the runtime has ended.
 pub(crate) fn thread_destroyed(id: Id) {
-    let Some(session) = SESSION.get() else { return };
+    let Some(session) = ours() else { return };
     let Some(thread) = session.lock().threads.remove(&id) else { return };
     if thread.os_id == system::thread_id() {
         hooks::end_thread();
@@ -170,7 +170,7 @@ pub(crate) fn exception_thrown() {
 
 /// The unwinding of a function begins.
 pub(crate) fn unwind_enter(function: Id) {
-    let Some(session) = SESSION.get() else { return };
+    let Some(session) = ours() else { return };
     if session.unwind_events {
         let method = session.method_of(function);
         hooks::with_thread(|thread| thread.unwind_enter(method));
@@ -179,7 +179,7 @@ pub(crate) fn unwind_enter(function: Id) {
 
 /// The unwinding of a function is over.
 pub(crate) fn unwind_leave() {
-    let Some(session) = SESSION.get() else { return };
+    let Some(session) = ours() else { return };
     if session.unwind_events {
         let now = clock::now();
         hooks::with_thread(|thread| thread.unwind_leave(now));
@@ -188,7 +188,7 @@ pub(crate) fn unwind_leave() {
 
 /// A block that runs with and without an exception begins in a function.
 pub(crate) fn finally_enter(function: Id) {
-    let Some(session) = SESSION.get() else { return };
+    let Some(session) = ours() else { return };
     if !session.unwind_events {
         session.handler_enter(function);
     }
@@ -196,7 +196,7 @@ pub(crate) fn finally_enter(function: Id) {
 
 /// A function catches.
 pub(crate) fn catcher_enter(function: Id) {
-    let Some(session) = SESSION.get() else { return };
+    let Some(session) = ours() else { return };
     if session.unwind_events {
         let method = session.method_of(function);
         hooks::with_thread(|thread| thread.catcher_enter(method));

@@ -31,10 +31,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the clock pair is written and requests are looked for.
 const KEEPER_PERIOD: Duration = Duration::from_millis(100);
+
+/// How often requests are looked for when one came within [`BUSY`], as who switches once often does so again.
+const BUSY_PERIOD: Duration = Duration::from_millis(5);
+
+/// How long after a request the next one is looked for more often.
+const BUSY: Duration = Duration::from_secs(2);
 
 /// How long the end of the runtime waits for a switch. A program that ends must not hang by us.
 const END_PATIENCE: Duration = Duration::from_secs(2);
@@ -216,6 +222,9 @@ fn start_with(
     if SESSION.set(session).is_err() {
         return Err("it is running already".into());
     }
+    if let Err(error) = system::call_in_forks(forked) {
+        return Err(format!("it could not prepare for forks: {error}"));
+    }
     // The mask comes first: the runtime refuses hooks that do not fit it.
     info.set_mask(first_mask, 0).and_then(|()| info.set_hooks()).map_err(|error| error.to_string())?;
     system::without_signals(|| {
@@ -272,7 +281,7 @@ fn describe(
 /// The runtime ends. Threads may still run, and their hooks stay. Nothing may be asked of the runtime from
 /// here on, so a switch that is under way gets some time to end.
 pub(crate) fn ended() {
-    let Some(session) = SESSION.get() else { return };
+    let Some(session) = ours() else { return };
     session.gate.close();
     // Later than that the program's end matters more.
     session.gate.wait(END_PATIENCE);
@@ -290,6 +299,7 @@ fn keep(rest: UnreservedFile) {
     let mut rest = Some(rest);
     let header = session.map.header;
     let mut may_ask = false;
+    let mut answered: Option<Instant> = None;
     loop {
         match rest.as_ref().map(|rest| rest.reserve(&session.map)) {
             Some(Ok(true)) | None => {}
@@ -300,7 +310,8 @@ fn keep(rest: UnreservedFile) {
                 rest = None;
             }
         }
-        std::thread::park_timeout(KEEPER_PERIOD);
+        let is_busy = answered.is_some_and(|answered| answered.elapsed() < BUSY);
+        std::thread::park_timeout(if is_busy { BUSY_PERIOD } else { KEEPER_PERIOD });
         {
             let _state = session.lock();
             session.map.set_clock(clock::pair());
@@ -314,8 +325,23 @@ fn keep(rest: UnreservedFile) {
                 Err(why) => session.map.set_text(&header.problem, &why),
             }
             header.answered.store(wanted, Release);
+            answered = Some(Instant::now());
         }
     }
+}
+
+/// This process has just been forked: it records nothing, takes no lock, which another thread of the profiled
+/// process may have held, and asks the runtime nothing.
+extern "C" fn forked() {
+    hooks::stop_in_fork();
+    if let Some(session) = SESSION.get() {
+        session.gate.close();
+    }
+}
+
+/// The session, unless this process is a fork of the profiled one.
+fn ours() -> Option<&'static Session> {
+    SESSION.get().filter(|_| !hooks::is_fork())
 }
 
 /// The session, as long as the runtime may be asked.

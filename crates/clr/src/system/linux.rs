@@ -121,6 +121,20 @@ pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Has `f` called in each process that this one forks, before anything else runs there.
+///
+/// # Errors
+///
+/// When there is no memory for it.
+pub(crate) fn call_in_forks(f: extern "C" fn()) -> io::Result<()> {
+    // SAFETY: the function is a safe one, takes no argument, and stays loaded, as the runtime never unloads a
+    // profiler with hooks.
+    match unsafe { libc::pthread_atfork(None, None, Some(f)) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
 /// The monotonic clock in nanoseconds.
 pub(crate) fn nanoseconds() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

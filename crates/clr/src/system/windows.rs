@@ -77,6 +77,11 @@ pub(crate) fn thread_id() -> u32 {
     unsafe { GetCurrentThreadId() }
 }
 
+/// Nothing to do: no process of Windows is forked.
+pub(crate) const fn call_in_forks(_f: extern "C" fn()) -> io::Result<()> {
+    Ok(())
+}
+
 /// Runs `f`; there are no signals here.
 pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     f()

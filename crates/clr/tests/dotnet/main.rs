@@ -11,6 +11,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that fails is to panic")]
 
 mod bundle;
+mod endings;
 mod exports;
 mod foreign;
 mod full;
