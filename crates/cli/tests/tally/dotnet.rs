@@ -14,15 +14,20 @@ use super::support::{Folder, Ran, TALLY, clean, has, tally, tally_with};
 
 #[allow(dead_code, reason = "the profiler's own tests need more of it")]
 #[path = "../../../clr/tests/dotnet/runtimes.rs"]
-mod runtimes;
+pub(super) mod runtimes;
 
 /// A compiled program and the newest runtime that is there; `None`, said once for each test, without them.
 fn program(folder: &Folder, name: &str) -> Option<(PathBuf, String)> {
-    let mcs = tallymon_testkit::peer("mcs")?;
     let Some((_, dotnet)) = runtimes::runtimes().pop() else {
         tallymon_testkit::skip("no .NET runtime for the profiler's command");
         return None;
     };
+    Some((dotnet, compiled(folder, name)?))
+}
+
+/// A compiled program.
+pub(super) fn compiled(folder: &Folder, name: &str) -> Option<String> {
+    let mcs = tallymon_testkit::peer("mcs")?;
     let source =
         Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../clr/tests/dotnet/programs/{name}.cs"));
     let file = folder.file(&format!("{name}.exe"));
@@ -31,7 +36,7 @@ fn program(folder: &Folder, name: &str) -> Option<(PathBuf, String)> {
     let config = r#"{"runtimeOptions":{"rollForward":"LatestMajor","framework":{"name":"Microsoft.NETCore.App",
         "version":"3.1.0"},"configProperties":{"System.Globalization.Invariant":true}}}"#;
     folder.write(&format!("{name}.runtimeconfig.json"), config.as_bytes());
-    Some((dotnet, file))
+    Some(file)
 }
 
 /// `tally prof run` with a program that is talked to line by line; both are gone when the test is over.
@@ -354,6 +359,35 @@ fn run_ends_as_its_program_does() {
         std::io::Read::read_to_string(&mut profiled.error, &mut words).unwrap();
         assert_eq!(profiled.tally.wait().unwrap().code(), Some(code), "{end}: {words}");
         has(&words, &["the profile is in ", "the program ended: "]);
+    }
+}
+
+#[test]
+fn run_has_the_exit_code_of_its_program_with_and_without_a_profile() {
+    let folder = Folder::new();
+    let Some((dotnet, file)) = program(&folder, "endings") else { return };
+    let new = folder.write(
+        "new.runtimeconfig.json",
+        br#"{"runtimeOptions":{"framework":{"name":"Microsoft.NETCore.App","version":"99.0.0"}}}"#,
+    );
+    let settings = folder.file("endings.runtimeconfig.json");
+    // A runtime that is not there is code 150, and nothing loads the profiler.
+    for (settings, argument, code, has_profile) in [
+        (&settings, "exit", 3, true),
+        (&settings, "result", 4, true),
+        (&settings, "exit of a thread", 3, true),
+        (&settings, "fail fast", 134, true),
+        (&settings, "exception", 134, true),
+        (&new, "exit", 150, false),
+    ] {
+        let profiled = ["prof", "run", "-o", &folder.file("%p.prof"), "--"];
+        let ran = tally_with(&profiled, |command| {
+            command.args(["sh", "-c", "ulimit -c 0; exec \"$@\"", "sh"]).arg(&dotnet);
+            command.args(["exec", "--runtimeconfig", settings, &file, argument]);
+        });
+        assert_eq!(ran.code, Some(code), "{argument}: {}", ran.err);
+        let words = if has_profile { "the profile is in " } else { " left no profile in " };
+        has(&ran.err, &[words, "the program ended: "]);
     }
 }
 

@@ -9,6 +9,12 @@ fn a_program_without_dotnet_leaves_no_profile() {
     let ran = tally(&["prof", "run", "--output", &folder.file("%p.prof"), "--", "true"]);
     assert_eq!((ran.code, ran.out.as_str()), (Some(4), ""), "{}", ran.err);
     has(&ran.err, &["true left no profile in", ".prof", "not a .NET program"]);
+    // Who runs a program by this command gets its exit code all the same.
+    for (script, code) in [("exit 150", 150), ("exit 1", 1), ("exit 255", 255), ("kill -KILL $$", 137)] {
+        let ran = tally(&["prof", "run", "--output", &folder.file("%p.prof"), "--", "sh", "-c", script]);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(code), ""), "{}", ran.err);
+        has(&ran.err, &["sh left no profile in", "not a .NET program", "the program ended: "]);
+    }
     let missing = folder.file("no-such-program");
     has(&tally(&["prof", "run", "--", &missing]).words(3), &["no-such-program"]);
 }

@@ -1,5 +1,6 @@
 //! `tally prof run`: runs a program and its child processes under the profiler.
 
+use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -56,28 +57,35 @@ pub(super) fn run(arguments: &ProfRun) -> Result<(), Failure> {
             }
         }
     }
-    let Some((profile, _)) = found.first() else {
-        let words = format!(
-            "{} left no profile in {}: it is not a .NET program, or the runtime's messages above say \
-             why it could not load the profiler",
-            name.to_string_lossy(),
-            settings.file_of(child.id()).display()
-        );
-        return Err(Failure::new(Kind::NoData, words));
+    let report = match found.first() {
+        Some((profile, _)) if arguments.output.is_none() => {
+            super::print_profile(profile, &TreeOptions::default())
+        }
+        Some(_) => Ok(()),
+        None => Err(no_profile(name, &settings.file_of(child.id()))),
     };
-    if arguments.output.is_none() {
-        super::print_profile(profile, &TreeOptions::default())?;
-    }
     match status {
-        // --duration ended the program.
-        None => Ok(()),
-        Some(status) if status.success() => Ok(()),
-        Some(status) => {
+        // Who runs a program by this command gets its exit code, also when there is nothing to report.
+        Some(status) if !status.success() => {
+            if let Err(Failure { message: Some(words), .. }) = report {
+                say(format_args!("{words}"));
+            }
             say(format_args!("the program ended: {status}"));
-            // Who runs a program by this command gets its exit code.
             std::process::exit(code_of(status))
         }
+        // Without a status, --duration ended the program.
+        _ => report,
     }
+}
+
+fn no_profile(name: &OsStr, file: &Path) -> Failure {
+    let words = format!(
+        "{} left no profile in {}: it is not a .NET program, or the runtime's messages above say why it \
+         could not load the profiler",
+        name.to_string_lossy(),
+        file.display()
+    );
+    Failure::new(Kind::NoData, words)
 }
 
 /// The exit code that a shell has for a program.
