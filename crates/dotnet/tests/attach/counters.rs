@@ -43,7 +43,7 @@ pub(crate) fn value(
     let object = snapshot.object(index).unwrap();
     let named = |position: &usize| titles.name(object.counters()[*position].name) == Some(counter);
     let position = (0..object.counters().len()).find(named).unwrap();
-    let id = i32::try_from(running.child.id()).unwrap();
+    let id = i32::try_from(running.pid).unwrap();
     let mut instances = object.instances();
     let instance: Option<SnapshotInstance<'_>> = instances.find(|instance| instance.unique_id() == Some(id));
     // New programs are looked for once a second.

@@ -53,12 +53,14 @@ fn fetch_the_runtimes() {
 pub(crate) struct Compiled {
     version: &'static str,
     command: Vec<PathBuf>,
-    _folder: Scratch,
+    folder: Scratch,
 }
 
 /// The test program, which does what it is told and answers each line with one.
 pub(crate) struct Running {
     pub(crate) child: Child,
+    /// That of the program itself, which may be a child of what was started.
+    pub(crate) pid: u32,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     _compiled: Arc<Compiled>,
@@ -110,7 +112,7 @@ impl Host {
             std::fs::write(&config, text).unwrap();
             vec![self.dotnet.clone(), "exec".into(), "--runtimeconfig".into(), config, program]
         };
-        Arc::new(Compiled { version: self.version, command, _folder: folder })
+        Arc::new(Compiled { version: self.version, command, folder })
     }
 }
 
@@ -124,7 +126,32 @@ impl Compiled {
 
     fn spawn(self: &Arc<Compiled>, arguments: &[&Path]) -> Running {
         let mut command = Command::new(&self.command[0]);
-        command.args(&self.command[1..]).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.args(&self.command[1..]).args(arguments);
+        self.spawn_by(command)
+    }
+
+    /// Starts the program in mount, process and network namespaces of its own, with its own `/tmp`; it is
+    /// process 1 there.
+    pub(crate) fn start_in_container(self: &Arc<Compiled>) -> Running {
+        // Its folder is below the `/tmp` that is hidden.
+        let script =
+            "mount --bind \"$0\" /mnt && mount -t tmpfs none /tmp && mount -t proc none /proc && exec \"$@\"";
+        let mut command = Command::new("unshare");
+        command.args(["-m", "-p", "-n", "--fork", "--kill-child", "sh", "-c", script]).arg(&*self.folder);
+        command.args(self.command.iter().map(|word| match word.strip_prefix(&*self.folder) {
+            Ok(rest) => Path::new("/mnt").join(rest),
+            Err(_) => word.clone(),
+        }));
+        let mut running = self.spawn_by(command);
+        assert_eq!(running.line(), "ready", ".NET {}", self.version);
+        let parent = running.child.id();
+        let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap();
+        running.pid = children.trim().parse().unwrap();
+        running
+    }
+
+    fn spawn_by(self: &Arc<Compiled>, mut command: Command) -> Running {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.env("DOTNET_CLI_TELEMETRY_OPTOUT", "1");
         // The test looks for the socket where every program does.
         command.env_remove("TMPDIR");
@@ -136,7 +163,7 @@ impl Compiled {
             }
         };
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
-        Running { child, input, output, _compiled: self.clone() }
+        Running { pid: child.id(), child, input, output, _compiled: self.clone() }
     }
 }
 
@@ -179,7 +206,7 @@ impl Running {
     }
 
     pub(crate) fn program(&self) -> Program {
-        find(self.child.id()).unwrap()
+        find(self.pid).unwrap()
     }
 }
 

@@ -5,6 +5,7 @@
 #[path = "../../../clr/tests/dotnet/bundle.rs"]
 #[allow(dead_code, reason = "shared with the profiler's tests")]
 mod bundle;
+mod containers;
 mod counters;
 mod ends;
 mod hosts;

@@ -152,32 +152,37 @@ fn attaching_again_and_again_does_no_harm() {
     }
 }
 
+/// At least a hundred samples of a thread that computes.
+pub(crate) fn sampled(program: &Program) -> Samples {
+    let session = Session {
+        providers: vec![
+            provider(events::SAMPLER, 0xf000_0000_0000, 4, ""),
+            provider(events::RUNTIME, 0x0014_c14f_ccbd, 4, ""),
+        ],
+        method_names: true,
+        buffer: 64,
+    };
+    let mut stream = program.start(&session, PATIENCE).unwrap();
+    stream.set_patience(PATIENCE);
+    let finish = stream.finisher();
+    let (reading, amounts) = channel();
+    let reader = std::thread::spawn(move || Samples::read(Counted { stream, reading }));
+    // A sample takes some bytes.
+    let mut bytes = 0;
+    while bytes < 120_000 {
+        bytes += amounts.recv_timeout(PATIENCE).unwrap();
+    }
+    finish.finish(PATIENCE).unwrap();
+    reader.join().unwrap().unwrap()
+}
+
 /// A program that is three quarters of its time in one method: the samples show it within their error.
 #[test]
 fn samples_show_where_a_program_spends_its_time() {
     for host in hosts() {
         let mut running = host.start();
         assert_eq!(running.ask("spin"), "ok");
-        let session = Session {
-            providers: vec![
-                provider(events::SAMPLER, 0xf000_0000_0000, 4, ""),
-                provider(events::RUNTIME, 0x0014_c14f_ccbd, 4, ""),
-            ],
-            method_names: true,
-            buffer: 64,
-        };
-        let mut stream = running.program().start(&session, PATIENCE).unwrap();
-        stream.set_patience(PATIENCE);
-        let finish = stream.finisher();
-        let (reading, amounts) = channel();
-        let reader = std::thread::spawn(move || Samples::read(Counted { stream, reading }));
-        // A sample takes some bytes; at least a hundred of the one thread are wanted.
-        let mut bytes = 0;
-        while bytes < 120_000 {
-            bytes += amounts.recv_timeout(PATIENCE).unwrap();
-        }
-        finish.finish(PATIENCE).unwrap();
-        let samples = reader.join().unwrap().unwrap();
+        let samples = sampled(&running.program());
         assert_eq!((samples.damage.as_deref(), samples.lost), (None, 0), ".NET {}", host.version);
         let named = |stack: usize, name: &str| {
             let methods = samples.stacks[stack].iter().filter_map(|address| samples.method_at(*address));
