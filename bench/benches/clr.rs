@@ -2,7 +2,7 @@
 //! scaling, start-up, and a program that we did not write.
 //!
 //! The runtimes are those that the profiler's tests have downloaded into the target folder; missing ones are
-//! left out. The parts, each of at most three minutes, are `calls`, `scaling` and `programs`; `attach`, what
+//! left out. The parts, each of at most three minutes, are `calls`, `shapes`, `scaling` and `programs`; `attach`, what
 //! it costs to look at a program that was not prepared, takes seven.
 
 #[path = "clr/attach.rs"]
@@ -56,7 +56,7 @@ const WHOLE: usize = 4;
 const SHARED: &str = "peer: lock and maps";
 
 fn main() {
-    let Some(parts) = Parts::wanted(&["calls", "scaling", "programs", "attach"]) else { return };
+    let Some(parts) = Parts::wanted(&["calls", "shapes", "scaling", "programs", "attach"]) else { return };
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let library = built("libtallymon_clr.so");
     let folder = std::env::temp_dir().join(format!("tallymon-bench-clr-{}", std::process::id()));
@@ -94,6 +94,9 @@ fn main() {
         let with = |word: &str| [arguments.as_slice(), &[word.to_string()]].concat();
         if parts.has("calls") {
             bench.calls(version, &dotnet, &arguments);
+        }
+        if parts.has("shapes") {
+            bench.shapes(version, &dotnet, &with("shapes"));
         }
         if parts.has("scaling") {
             bench.scaling(version, &dotnet, &with("scaling"));
@@ -177,6 +180,19 @@ impl Bench {
         for (variant, [recursion, leaf]) in variants.iter().zip(self.medians(3, &variants, dotnet, arguments))
         {
             println!("{:25} {recursion:8.2} {leaf:8.2}", variant.name);
+        }
+    }
+
+    /// The same for calls as real programs make them.
+    fn shapes(&self, version: &str, dotnet: &Path, arguments: &[String]) {
+        println!(
+            "\nnanoseconds a call, .NET {version}: chain of four, three in turn, interfaces, tree of 29,524 places"
+        );
+        let variants: Vec<&Variant> = self.variants().take(WHOLE).collect();
+        for (variant, [chain, turns, interfaces, tree]) in
+            variants.iter().zip(self.medians(3, &variants, dotnet, arguments))
+        {
+            println!("{:25} {chain:8.2} {turns:8.2} {interfaces:8.2} {tree:8.2}", variant.name);
         }
     }
 

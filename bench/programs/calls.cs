@@ -19,6 +19,34 @@ static class Calls
     [MethodImpl(MethodImplOptions.NoInlining)] static int Leaf(int n) { return n & 3; }
     [MethodImpl(MethodImplOptions.NoInlining)] static int Many() { int sum = 0; for (int n = 0; n < Leaves; n++) sum += Leaf(n); return sum; }
 
+    // What real programs do more often: a chain of methods, methods in turn, methods of interfaces with several arguments, and
+    // a tree of 29,524 places, most of which are not in a cache.
+    // Rounds are short: on a busy machine a long one is never undisturbed.
+    const int Few = 6000;
+
+    [MethodImpl(MethodImplOptions.NoInlining)] static int One(int n) { return Two(n) + 1; }
+    [MethodImpl(MethodImplOptions.NoInlining)] static int Two(int n) { return Three(n) + 1; }
+    [MethodImpl(MethodImplOptions.NoInlining)] static int Three(int n) { return Four(n) + 1; }
+    [MethodImpl(MethodImplOptions.NoInlining)] static int Four(int n) { return n & 3; }
+    [MethodImpl(MethodImplOptions.NoInlining)] static int Chain() { int sum = 0; for (int n = 0; n < Few; n++) sum += One(n); return sum; }
+
+    [MethodImpl(MethodImplOptions.NoInlining)] static int First(int n) { return n ^ 1; }
+    [MethodImpl(MethodImplOptions.NoInlining)] static int Second(int n) { return n ^ 2; }
+    [MethodImpl(MethodImplOptions.NoInlining)] static int Third(int n) { return n ^ 3; }
+    [MethodImpl(MethodImplOptions.NoInlining)] static int Turns() { int sum = 0; for (int n = 0; n < Few; n++) sum += First(n) + Second(n) + Third(n); return sum; }
+
+    interface IShape { double Area(double scale, double shift, int corners, string name); }
+    class Square : IShape { public double Area(double scale, double shift, int corners, string name) { return scale * scale + shift + name.Length; } }
+    class Circle : IShape { public double Area(double scale, double shift, int corners, string name) { return scale * 3.14 + shift * corners; } }
+    static readonly IShape[] Shapes = { new Square(), new Circle(), new Square(), new Square(), new Circle() };
+    [MethodImpl(MethodImplOptions.NoInlining)] static int Interfaces() { double sum = 0; for (int n = 0; n < Few; n++) sum += Shapes[n % 5].Area(n, 1, 4, "x"); return (int)sum; }
+
+    const int Depth = 9, Places = 29524;
+    [MethodImpl(MethodImplOptions.NoInlining)] static int Left(int depth) { return depth == 0 ? 1 : Left(depth - 1) + Middle(depth - 1) + Right(depth - 1); }
+    [MethodImpl(MethodImplOptions.NoInlining)] static int Middle(int depth) { return depth == 0 ? 2 : Left(depth - 1) + Middle(depth - 1) + Right(depth - 1); }
+    [MethodImpl(MethodImplOptions.NoInlining)] static int Right(int depth) { return depth == 0 ? 3 : Left(depth - 1) + Middle(depth - 1) + Right(depth - 1); }
+    static int Tree() { return Left(Depth); }
+
     static double Best(Func<int> work, double calls, int rounds)
     {
         double best = double.MaxValue;
@@ -86,6 +114,12 @@ static class Calls
 
     static void Main(string[] args)
     {
+        if (args.Length > 0 && args[0] == "shapes")
+        {
+            double[] best = { Best(Chain, 4.0 * Few, 200), Best(Turns, 3.0 * Few, 200), Best(Interfaces, Few, 200), Best(Tree, Places, 200) };
+            Console.WriteLine(string.Join(" ", Array.ConvertAll(best, Text)));
+            return;
+        }
         if (args.Length > 0) { Console.WriteLine(args[0] == "scaling" ? Scaling() : "hello"); return; }
         Console.WriteLine(Text(Best(() => Fib(Number), Count, 60)) + " " + Text(Best(Many, Leaves, 60)));
     }
