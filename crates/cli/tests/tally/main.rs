@@ -11,6 +11,8 @@ mod cuts;
 mod dashboard;
 mod documents;
 mod dotnet;
+mod dotnet_attach;
+mod dotnet_shapes;
 mod environment;
 mod export;
 mod files;

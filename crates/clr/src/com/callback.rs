@@ -60,6 +60,7 @@ static CALLBACK_TABLE: Table<98> = Table({
     table[64] = unwind_finally_enter as *const c_void;
     table[66] = catcher_enter as *const c_void;
     table[72] = thread_name_changed as *const c_void;
+    table[80] = initialize_for_attach as *const c_void;
     table[97] = load_as_notification_only as *const c_void;
     table
 });
@@ -163,6 +164,24 @@ unsafe extern "C" fn initialize(_this: *const c_void, unknown: *mut c_void) -> H
             session::tell(&format!("{why}; the program runs without it"));
             CANCEL_ACTIVATION
         }
+    }
+}
+
+/// Somebody attaches the profiler to a running program. The runtime is asked for the hooks, and its refusal is
+/// the answer: it allows them from the start only. Without an error, a profiler that records nothing would stay
+/// there, in the place of any other.
+unsafe extern "C" fn initialize_for_attach(
+    _this: *const c_void,
+    unknown: *mut c_void,
+    _data: *const c_void,
+    _length: u32,
+) -> Hresult {
+    let Some(unknown) = NonNull::new(unknown) else { return E_POINTER };
+    // SAFETY: the runtime passes a live COM object.
+    let info = unsafe { query_interface(unknown, &ICOR_PROFILER_INFO5, "QueryInterface(ICorProfilerInfo5)") };
+    match info.and_then(|info| Info(info).set_mask(events::ENTERLEAVE, 0)) {
+        Ok(()) => CANCEL_ACTIVATION,
+        Err(refused) => refused.code,
     }
 }
 
