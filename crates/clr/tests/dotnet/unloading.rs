@@ -48,7 +48,11 @@ fn switching_while_modules_are_unloaded_ends_nothing() {
             if let Ok(profile) = Profile::open_head(&file)
                 && !profile.asked
             {
-                assert_eq!(profile.problem, "");
+                // The head has no words of what did not work; near its end, a program refuses.
+                if profile.hooks_on != (answered % 2 == 1) {
+                    let problem = Profile::open(&file).unwrap().problem;
+                    assert!(problem.contains("has ended"), "{answered}: {problem}");
+                }
                 answered += 1;
                 // The program may end just now.
                 let _ = reader::switch(&file, answered % 2 == 1, &Filter::default());
