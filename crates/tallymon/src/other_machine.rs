@@ -36,28 +36,6 @@ fn find(
     table.named(bare).cloned().map(Some).ok_or_else(|| HostError::Unknown(bare.to_string()))
 }
 
-/// The one machine that all of these paths name.
-fn the_one<'p>(
-    paths: impl IntoIterator<Item = &'p str>,
-    table: &dyn Fn() -> Result<HostTable, HostError>,
-) -> Result<Option<KnownHost>, HostError> {
-    let mut all: Vec<Option<KnownHost>> = Vec::new();
-    for path in paths {
-        // A path that a shell has damaged may have lost the backslashes of a host, or the name of one.
-        let parsed = CounterPath::parse(path).ok().filter(|parsed| parsed.repaired.is_none());
-        let machine = parsed.and_then(|parsed| parsed.path.machine);
-        let host = find(machine.as_deref().unwrap_or_default(), table)?;
-        if !all.contains(&host) {
-            all.push(host);
-        }
-    }
-    if all.len() > 1 {
-        let name = |host: Option<KnownHost>| host.map_or_else(tallymon_host::system_name, |host| host.name);
-        return Err(HostError::Several(all.into_iter().map(name).collect()));
-    }
-    Ok(all.pop().flatten())
-}
-
 impl Location {
     /// Where the machine is that paths call `name`, as [`other_machine`] finds it. `timeout` is for a
     /// connection to it, and for each of its answers.
