@@ -5,44 +5,50 @@
 //   npm run check               fails when dist/index.html is not what the sources make
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 import { minify } from "terser";
 
 const at = (name) => new URL(name, import.meta.url).pathname;
-/** The table of words as one text for each language: that compresses better than a list for each word. */
+/** The table of words as one text for each language, before all code: that compresses better than a list for each word
+    in the midst of it. */
 function packed(source) {
-  const table = /const TABLE = (\{[^]*?\n\}) as const;/.exec(source);
+  const found = /const TABLE = (\{[^]*?\n\}) as const;/.exec(source);
   const look = "TABLE[word][LANGS.indexOf(lang.value)]";
-  const words = table && Object.entries(new Function(`return ${table[1]}`)());
+  const words = found && Object.entries(new Function(`return ${found[1]}`)());
   if (!words || !source.includes(look)) throw new Error("src/words.ts has no such table any longer: adapt packed");
+  // Neighbours that are alike compress better.
+  words.sort(([, one], [, other]) => (one[2] < other[2] ? -1 : 1));
   const columns = [words.map(([word]) => word), ...[0, 1, 2, 3].map((nth) => words.map(([, texts]) => texts[nth]))];
   if (columns.flat().some((text) => text.includes("|"))) throw new Error("a word has a |");
-  return source
-    .replace(table[0], () => `const COLUMNS = ${JSON.stringify(columns.map((texts) => texts.join("|")))}.map((texts) => texts.split("|"));\nconst TABLE = {} as Record<string, string[]>;`)
-    .replace(look, () => "COLUMNS[LANGS.indexOf(lang.value) + 1][COLUMNS[0].indexOf(word)]");
+  const table = `const COLUMNS = ${JSON.stringify(columns.map((texts) => texts.join("|")))}.map((texts) => texts.split("|"));`;
+  const code = source.replace(found[0], () => "declare const COLUMNS: string[][];").replace(look, () => "COLUMNS[LANGS.indexOf(lang.value) + 1][COLUMNS[0].indexOf(word)]");
+  return { table, code };
 }
+const { table, code } = packed(readFileSync(at("src/words.ts"), "utf8"));
 const words = {
   name: "words",
   setup: (build) => {
-    build.onLoad({ filter: /src\/words\.ts$/ }, ({ path }) => ({ contents: packed(readFileSync(path, "utf8")), loader: "ts" }));
+    build.onLoad({ filter: /src\/words\.ts$/ }, () => ({ contents: code, loader: "ts" }));
   },
 };
-/** Properties of charts and their parts, which neither the server nor the browser knows: they get shorter names. */
-const OWN = /^(powers|colours|looks|isChosen|isBusy|isClear|axisAt|onCursor|onPick|onZoom|onPan|onMark|onChoose|together|stacked|picture|drawn|wanted|raster|decorate|rowAt|xOf|yOf|resized|frameOf|scaled|areas|ground|pixels|trace|fine|factor|xs|ticks|front)$/;
 const { outputFiles } = await build({
   plugins: [words],
   entryPoints: [at("src/main.tsx")],
-  bundle: true, minify: true, write: false, charset: "utf8", legalComments: "none", target: "es2022",
-  format: "iife", outdir: at("dist"), jsx: "automatic", jsxImportSource: "preact",
+  banner: { js: table },
+  bundle: true, write: false, charset: "utf8", legalComments: "none", target: "es2022",
+  format: "iife", outdir: at("dist"), inject: [at("src/element.ts")],
+  // `tsconfig.json` has the types of preact's runtime for JSX; `h` is shorter, compressed.
+  tsconfigRaw: { compilerOptions: { jsx: "react", jsxFactory: "h", jsxFragmentFactory: "Fragment" } },
 });
 const text = (end) => outputFiles.find((file) => file.path.endsWith(end)).text.trim();
-// esbuild puts the files together; terser makes them 3 % smaller, compressed. Reading a signal is an effect: no `pure_getters`.
+// esbuild puts the files together; terser makes them small, compressed 4 % smaller than esbuild would: what is repeated
+// as it is compresses better than what is inlined. Reading a signal is an effect: no `pure_getters`.
 const small = await minify(text(".js"), {
-  ecma: 2022, toplevel: true, compress: { passes: 3, unsafe_arrows: true }, format: { comments: false }, mangle: { properties: { regex: OWN } },
+  ecma: 2022, toplevel: true, compress: { passes: 3, unsafe_arrows: true, reduce_funcs: false, inline: 0, comparisons: false, lhs_constants: false }, format: { comments: false },
 });
 // A script ends where this stands, also within a string.
 const script = small.code.replaceAll("</script", "<\\/script");
-const style = text(".css");
+const style = (await transform(text(".css"), { loader: "css", minify: true, charset: "utf8", target: "es2022" })).code.trim();
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 // What unpacks the script in a report, where it is compressed: `src/report.rs` writes it.
 const loader = readFileSync(at("src/loader.js"), "utf8").trim();
