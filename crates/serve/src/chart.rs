@@ -1,5 +1,7 @@
 //! What a chart needs: series, rows, statistics; and their JSON.
 
+use std::collections::HashSet;
+
 use serde_json::{Value, json};
 use tallymon::core::counter::CounterType;
 use tallymon::core::flow::{Absence, NoValue, PartialSum};
@@ -9,7 +11,7 @@ use tallymon::core::visible::visible;
 use tallymon::{Names, Reading};
 use tallymon_monitor::model::Series;
 
-use crate::decimate::Rows;
+use crate::decimate::{Aggregate, Rows};
 use crate::http::Refused;
 use crate::parameters::{Parameters, milliseconds};
 use crate::report::Line;
@@ -31,6 +33,8 @@ pub(crate) struct Range {
     pub(crate) to: Option<FileTime>,
     /// At most so many rows.
     pub(crate) points: usize,
+    /// What stretches of time become where there are more rows.
+    pub(crate) aggregate: Aggregate,
 }
 
 impl Range {
@@ -43,7 +47,12 @@ impl Range {
         {
             return Err(Refused::bad_request("from is later than to"));
         }
-        Ok(Range { from, to, points: usize::try_from(points).unwrap_or(2) })
+        let word = parameters.text("agg");
+        let aggregate = Aggregate::of(word).ok_or_else(|| {
+            let given = visible(word.unwrap_or_default());
+            Refused::bad_request(format!("agg={given:?}: minmax or avg is expected"))
+        })?;
+        Ok(Range { from, to, points: usize::try_from(points).unwrap_or(2), aggregate })
     }
 }
 
@@ -156,6 +165,19 @@ impl SeriesInfo {
         }
     }
 
+    /// Whether it is of a counter, by the English names of its object and of the counter.
+    pub(crate) fn is_of_counter(&self, name: &str) -> bool {
+        let [object, counter] = &self.english;
+        // The object of another host of a log has the host before its name.
+        let object = object.rsplit('\\').next().unwrap_or(object);
+        name.split_once('\\') == Some((object, counter.as_str()))
+    }
+
+    /// Whether it stands for all instances of its object.
+    pub(crate) fn is_sum(&self) -> bool {
+        self.instance.as_deref() == Some("_Total")
+    }
+
     /// It as a line of a report, still without numbers.
     pub(crate) fn line(&self) -> Line {
         Line {
@@ -225,11 +247,30 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
-    /// Keeps the first series only.
-    pub(crate) fn keep(&mut self, most: usize) {
+    /// Keeps the first series, and of those behind `last` as many as there is room for: they go before the others.
+    /// Each series is there once. Returns how many are left out.
+    pub(crate) fn keep(&mut self, most: usize, last: usize) -> usize {
+        let mut known = HashSet::new();
+        let is_new: Vec<bool> = self.series.iter().map(|one| known.insert(one.path.clone())).collect();
+        let first = is_new.iter().take(last).filter(|is_new| **is_new).count();
+        let count = is_new.iter().filter(|is_new| **is_new).count();
+        // The others have what those at the end leave of the room.
+        let room = most.saturating_sub(count.saturating_sub(first)).min(first);
+        let (mut nth, mut position) = (0usize, 0usize);
+        let mut stays = Vec::with_capacity(is_new.len());
+        for is_new in is_new {
+            let is_last = position >= last;
+            stays.push(is_new && (is_last || nth < room));
+            nth = nth.saturating_add(usize::from(is_new && !is_last));
+            position = position.saturating_add(1);
+        }
+        retain(&mut self.series, &stays);
+        retain(&mut self.rows.columns, &stays);
+        retain(&mut self.statistics, &stays);
         self.series.truncate(most);
         self.rows.columns.truncate(most);
         self.statistics.truncate(most);
+        count.saturating_sub(self.series.len())
     }
 
     /// Columns: times, and the values of each series; `null` where there is none.
@@ -246,9 +287,14 @@ impl Chart {
         }
         json!({
             "times": times, "series": series, "rows": self.rows.of, "decimated": self.rows.is_decimated,
-            "next": self.next,
+            "agg": self.rows.aggregate.word(), "next": self.next,
         })
     }
+}
+
+fn retain<T>(all: &mut Vec<T>, stays: &[bool]) {
+    let mut stays = stays.iter();
+    all.retain(|_| stays.next().copied().unwrap_or(false));
 }
 
 /// Numbers as JSON; `null` for what is none.
@@ -259,4 +305,55 @@ pub(crate) fn numbers(values: &[f64]) -> Value {
 /// A number as JSON: whole ones are written without a fraction.
 pub(crate) fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 9e15 { json!(value as i64) } else { json!(value) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(paths: &[&str]) -> Chart {
+        let series = paths.iter().map(|path| SeriesInfo {
+            path: (*path).to_string(),
+            asked: String::new(),
+            object: String::new(),
+            counter: String::new(),
+            english: Default::default(),
+            instance: None,
+            parent: None,
+            counter_type: CounterType::PERF_COUNTER_RAWCOUNT,
+            scale: 0,
+            partial: None,
+            missing: None,
+            ended: None,
+        });
+        let columns = (0..paths.len()).map(|nth| vec![nth as f64]).collect();
+        Chart {
+            series: series.collect(),
+            rows: Rows { columns, ..Rows::default() },
+            statistics: paths.iter().map(|_| Statistics::default()).collect(),
+            next: None,
+            times: None,
+        }
+    }
+
+    #[test]
+    fn those_at_the_end_are_kept_before_the_others_and_each_once() {
+        for (paths, most, last, kept, left_out) in [
+            (&["a", "b", "c", "x"][..], 9, 3, &["a", "b", "c", "x"][..], 0),
+            (&["a", "b", "c", "x"], 3, 3, &["a", "b", "x"], 1),
+            (&["a", "b", "c", "b"], 3, 3, &["a", "b", "c"], 0),
+            (&["a", "b", "c", "x", "y"], 2, 3, &["x", "y"], 3),
+            (&["a", "x", "y", "z"], 2, 1, &["x", "y"], 2),
+            (&[], 2, 0, &[], 0),
+        ] {
+            let mut chart = chart(paths);
+            assert_eq!(chart.keep(most, last), left_out, "{paths:?}");
+            let found: Vec<&str> = chart.series.iter().map(|one| one.path.as_str()).collect();
+            assert_eq!(found, kept, "{paths:?}");
+            for (series, column) in chart.series.iter().zip(&chart.rows.columns) {
+                assert_eq!(paths.iter().position(|path| *path == series.path), Some(column[0] as usize));
+            }
+            assert_eq!(chart.statistics.len(), kept.len());
+        }
+    }
 }

@@ -5,12 +5,13 @@ use tallymon::core::time::FileTime;
 use tallymon::core::title::TitleIndex;
 use tallymon::core::visible::visible;
 use tallymon::{CatalogObject, Explanation, InstanceKey, Log, LogSummary, Names, Reading, SourceInfo};
-use tallymon_monitor::model::overview::{Folded, Gauge, Overview, ProcessRow, SensorKind};
+use tallymon_monitor::model::overview::{Folded, Gauge, Overview, SensorKind};
 use tallymon_monitor::model::{HostRow, HostState, TopGroup, TopInstance, tag_of};
 
 use crate::chart::{is_number, number};
 use crate::http::Refused;
 use crate::parameters::milliseconds;
+use crate::process_list::{self, ProcessTexts};
 
 /// How many faults of a log are named.
 const MOST_FAULTS: usize = 5;
@@ -19,8 +20,6 @@ const MOST_FOUND: usize = 200;
 /// How many rows a gauge shows, and that of all processors.
 const GAUGE_ROWS: usize = 60;
 const WIDE_ROWS: usize = 150;
-/// How many processes are sent.
-const MOST_PROCESSES: usize = 40;
 
 /// A machine on the page of all.
 pub(crate) fn host_row(row: &HostRow) -> Value {
@@ -194,12 +193,18 @@ pub(crate) fn contributors(time: Option<FileTime>, groups: &[TopGroup], names: &
     json!({ "time": time.map(milliseconds), "groups": groups.iter().map(group).collect::<Vec<_>>() })
 }
 
-/// The overview at a time.
-pub(crate) fn overview(model: &Overview, time: Option<FileTime>) -> Value {
+/// The overview at a time, with the processes that are wanted.
+pub(crate) fn overview(
+    model: &Overview,
+    time: Option<FileTime>,
+    wanted: &process_list::Wanted,
+    texts: Option<&ProcessTexts>,
+) -> Value {
     let view = model.view(time, GAUGE_ROWS, WIDE_ROWS);
     let (processors, memory, pressure) = (&view.processors, &view.memory, &view.pressure);
     let each = processors.each.iter().map(|(name, one)| named(name, [("busy", gauge(one))]));
     let parts = memory.parts().map(|parts| parts.map(number));
+    let left_out = view.time.map_or(0, |time| model.processes.left_out(time));
     json!({
         "time": view.time.map(milliseconds),
         "processors": {
@@ -248,7 +253,7 @@ pub(crate) fn overview(model: &Overview, time: Option<FileTime>) -> Value {
             "processor": gauge(&pressure.processor),
             "memory": pressure.memory.each_ref().map(gauge), "disk": pressure.disk.each_ref().map(gauge),
         },
-        "processes": view.processes.map(|rows| processes(&rows)),
+        "processes": view.processes.map(|rows| wanted.json(&rows, left_out, texts)),
     })
 }
 
@@ -285,26 +290,6 @@ fn gauge(gauge: &Gauge) -> Value {
 fn folded(folded: &Folded) -> Value {
     let names: Vec<_> = folded.names.iter().map(|name| visible(name)).collect();
     json!({ "names": names, "sums": folded.sums.map(number) })
-}
-
-/// The largest processes by processor time, then by memory.
-fn processes(rows: &[ProcessRow]) -> Value {
-    let mut rows: Vec<&ProcessRow> =
-        rows.iter().filter(|row| !matches!(&*row.name, "_Total" | "Idle")).collect();
-    let order = |row: &ProcessRow| (row.processor.unwrap_or(0.0), row.memory.unwrap_or(0.0));
-    rows.sort_by(|left, right| order(right).partial_cmp(&order(left)).unwrap_or(std::cmp::Ordering::Equal));
-    let one = |row: &&ProcessRow| {
-        json!({
-            "name": visible(&row.name), "instance": &*row.name, "id": row.id, "processor": row.processor,
-            "memory": row.memory.map(number), "bytes": row.bytes, "threads": row.threads,
-        })
-    };
-    // Where the kernel shows I/O of some, it hides that of the others. A rate needs two samples of a process.
-    let shows = rows.iter().any(|row| row.bytes.is_some());
-    let is_hidden = |row: &&&ProcessRow| shows && row.processor.is_some() && row.bytes.is_none();
-    let hidden = rows.iter().filter(is_hidden).count();
-    let largest: Vec<Value> = rows.iter().take(MOST_PROCESSES).map(one).collect();
-    json!({ "count": rows.len(), "hiddenIo": hidden, "largest": largest })
 }
 
 /// What is known of a log that is open.

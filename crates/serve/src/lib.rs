@@ -2,7 +2,7 @@
 //!
 //! [`Server::bind`] opens a port, for other machines over TLS; [`Server::address`] is what the user opens.
 //! The page and its data come from one program: nothing is requested from anywhere else. Only recording
-//! sessions can be changed, and only if the caller allows it. `docs/web.md` describes it, `docs/security.md`
+//! sessions, providers, processes and the interval can be changed, and only if the caller allows it. `docs/web.md` describes it, `docs/security.md`
 //! who may ask.
 //!
 //! | module | does |
@@ -14,6 +14,7 @@
 //! | `chart`, `decimate`, `statistics` | rows of a range, few enough to draw; statistics of all of them |
 //! | `crossings` | where values cross their thresholds, in all of a log or of the history |
 //! | `describe`, `stream` | texts and the overview; new rows as they come |
+//! | `process_list` | the processes of an overview: sorted, filtered, with who runs them; what is done to one |
 //! | `upload`, `uploads` | logs from the page; where they are kept, and how many bytes |
 //! | `findings` | what `tally analyze` finds, as marks on the time axis |
 //! | `sessions`, `providers`, `events` | recording sessions, health of providers, the event log |
@@ -48,6 +49,7 @@ mod one_file;
 mod pack;
 mod page;
 mod parameters;
+mod process_list;
 mod profiles;
 mod providers;
 mod report;

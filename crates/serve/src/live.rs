@@ -1,11 +1,11 @@
 //! This machine: one sampler, one query and one history for everybody who looks.
 //!
-//! A thread samples at a fixed interval what somebody has asked for, whether or not anybody is connected: a
+//! A thread samples at an interval what somebody has asked for, whether or not anybody is connected: a
 //! page that comes back finds no hole. A path that nobody has asked for for a while is dropped, and so is the
 //! overview of one of several machines; that of the only machine is sampled always.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -30,7 +30,9 @@ use crate::crossings::Thresholds;
 use crate::findings::{self, Looks};
 use crate::http::Refused;
 use crate::live_state::{Demand, LiveRow, NewRows, State, overview_of, summary_of};
+use crate::process_list::ProcessTexts;
 use crate::providers::{ProviderList, ProviderWatch};
+use crate::report::{ReportOptions, report};
 use crate::uploads::{Temporary, Uploads};
 
 /// The most values and rows that are read at a time: while they are, no sample is taken.
@@ -74,7 +76,8 @@ pub(crate) struct Live {
     infos: Mutex<HashMap<Language, SourceInfo>>,
     /// Whether somebody has asked for all objects.
     shows_all: AtomicBool,
-    interval: Duration,
+    /// The time between two rows in nanoseconds, which a request may change.
+    interval: AtomicU64,
     /// What was found in the history.
     found: Looks,
 }
@@ -92,6 +95,8 @@ impl Live {
         let (overview, [counters, processes], wanted) = overview_of(&info, share);
         let nothing = query.request();
         let overview_demand = Demand::new(sampler.listener(), wanted, nothing.clone(), is_alone);
+        let texts = ProcessTexts::new(info.clone());
+        let texts_demand = Demand::new(sampler.listener(), texts.query.request(), nothing.clone(), false);
         let (summary, summary_counters) = summary_of(&info);
         let wanted = summary_counters.request();
         let mut state = State {
@@ -103,6 +108,8 @@ impl Live {
             processes,
             overview_demand,
             overview,
+            texts,
+            texts_demand,
             summary,
             summary_counters,
             summary_demand: Demand::new(sampler.listener(), wanted, nothing, false),
@@ -127,13 +134,13 @@ impl Live {
             questions: Mutex::new(sampler.listener()),
             infos: Mutex::new(HashMap::from([(locale.language, info)])),
             shows_all: AtomicBool::new(false),
-            interval,
+            interval: AtomicU64::new(nanoseconds(interval)),
             found: Looks::default(),
         });
         let weak = Arc::downgrade(&live);
         thread::Builder::new()
             .name("rows".into())
-            .spawn(move || sample(&weak, sampler, interval))
+            .spawn(move || sample(&weak, sampler, interval.min(SECOND_ROW)))
             .map_err(io)?;
         Ok(live)
     }
@@ -153,6 +160,16 @@ impl Live {
         if self.is_here() { tallymon::Host::origin(object, counter) } else { Some(self.system.clone()) }
     }
 
+    /// The time between two rows.
+    pub(crate) fn interval(&self) -> Duration {
+        Duration::from_nanos(self.interval.load(Ordering::Relaxed))
+    }
+
+    /// Samples in another interval from now on, for everybody who looks. The rows up to now stay.
+    pub(crate) fn set_interval(&self, interval: Duration) {
+        self.interval.store(nanoseconds(interval), Ordering::Relaxed);
+    }
+
     /// Its row on the page of all machines, whose counters are sampled from now on.
     pub(crate) fn host_row(&self, name: String) -> HostRow {
         let mut state = self.state();
@@ -161,7 +178,7 @@ impl Live {
         HostRow {
             name,
             place: 0,
-            state: health.state(self.interval),
+            state: health.state(self.interval()),
             age: health.heard.map(|heard| heard.elapsed()),
             clock: health.clock,
             load: state.summary.load().cloned(),
@@ -285,20 +302,32 @@ impl Live {
         Some((state.monitor.time(rows.start)?, state.monitor.time(rows.end.checked_sub(1)?)?))
     }
 
-    /// The overview at a time, or now.
+    /// The overview at a time, or now; with `texts` also who runs the processes, from the next sample on.
     pub(crate) fn overview<T>(
         &self,
         time: Option<FileTime>,
-        then: impl FnOnce(&Overview, Option<FileTime>) -> T,
+        texts: bool,
+        then: impl FnOnce(&Overview, Option<FileTime>, Option<&ProcessTexts>) -> T,
     ) -> T {
         let mut state = self.state();
         state.overview_demand.ask();
+        if texts {
+            state.texts_demand.ask();
+        }
         let newest = state.overview.newest();
         let at = time.and_then(|time| {
             let rows = state.overview.rows();
             rows.row_at(time).and_then(|row| rows.time(row))
         });
-        then(&state.overview, at.or(newest))
+        then(&state.overview, at.or(newest), texts.then_some(&state.texts))
+    }
+
+    /// Time of the first and the last row of the overview that are kept.
+    pub(crate) fn overview_times(&self) -> Option<(FileTime, FileTime)> {
+        let state = self.state();
+        let kept = state.overview.rows();
+        let rows = kept.rows();
+        Some((kept.time(rows.start)?, kept.time(rows.end.checked_sub(1)?)?))
     }
 
     /// What is known of findings without looking; `None` when somebody has to look.
@@ -318,12 +347,53 @@ impl Live {
             Ok(looking) => looking,
             Err(known) => return Ok(known),
         };
+        let mut analyses = Vec::new();
+        for temporary in self.written(uploads)? {
+            analyses.push(findings::analysis(&[temporary.path().to_path_buf()], options)?);
+        }
+        Ok(looking.found(analyses, language))
+    }
+
+    /// A report of the history, or of its end, as one HTML file.
+    pub(crate) fn report(
+        &self,
+        uploads: &Arc<Uploads>,
+        options: &ReadOptions,
+        (last, language): (Option<Duration>, Language),
+    ) -> Result<String, Refused> {
+        let files = self.written(uploads)?;
+        if files.is_empty() {
+            let words = "there is no history yet; wait for the second sample";
+            return Err(Refused::new(StatusCode::CONFLICT, words));
+        }
+        let usual = {
+            let state = self.state();
+            let charted = state.monitor.series().iter().map(|series| series.path.clone());
+            charted.chain(state.overview.english_paths()).collect()
+        };
+        let wanted = ReportOptions {
+            logs: files.iter().map(|file| file.path().to_path_buf()).collect(),
+            against: Vec::new(),
+            last,
+            paths: Vec::new(),
+            usual,
+            reading: options.clone(),
+            locale: Locale::from(language),
+        };
+        let failed = |error: crate::ReportError| Refused::new(StatusCode::CONFLICT, error.to_string());
+        let mut made = report(&wanted).map_err(failed)?;
+        made.logs.names = vec![if self.system.is_empty() { "live".into() } else { self.system.clone() }];
+        made.html().map_err(failed)
+    }
+
+    /// The history in files, those of the overview first: none where there are fewer than two rows.
+    fn written(&self, uploads: &Arc<Uploads>) -> Result<Vec<Temporary>, Refused> {
         let host = if self.system.is_empty() { "." } else { self.system.as_str() };
         let failed = |error: std::io::Error| {
             let words = format!("the history cannot be written for its analysis: {error}");
             Refused::new(StatusCode::INSUFFICIENT_STORAGE, words)
         };
-        let mut analyses = Vec::new();
+        let mut files = Vec::new();
         for of_overview in [true, false] {
             // No upload: it takes less than the history in memory, and is gone before the answer.
             let temporary = Temporary::new(uploads, 0)?;
@@ -337,10 +407,9 @@ impl Live {
             }
             let file = std::fs::File::create_new(temporary.path()).map_err(failed)?;
             past.native(host, &utc, file).map_err(failed)?;
-            drop(past);
-            analyses.push(findings::analysis(&[temporary.path().to_path_buf()], options)?);
+            files.push(temporary);
         }
-        Ok(looking.found(analyses, language))
+        Ok(files)
     }
 
     /// The providers of the source, and their health.
@@ -493,21 +562,26 @@ fn answered<T>(pending: &Pending<T>) -> Result<T, SourceError> {
     })
 }
 
-/// Takes a row at each interval as long as somebody holds the live machine.
-fn sample(live: &Weak<Live>, mut sampler: Sampler, interval: Duration) {
-    let mut due = Instant::now();
-    let mut wait = interval.min(SECOND_ROW);
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Takes a row at each interval as long as somebody holds the live machine; the second one after `wait`.
+fn sample(live: &Weak<Live>, mut sampler: Sampler, mut wait: Duration) {
+    let mut begun = Instant::now();
     let mut renewal = None;
     loop {
-        if let Some(live) = live.upgrade() {
-            live.ask(&mut sampler, interval);
+        let Some(interval) = live.upgrade().map(|live| {
+            live.ask(&mut sampler, live.interval());
             live.renew(&sampler, &mut renewal);
-        }
-        due = due.checked_add(wait).unwrap_or(due);
-        wait = interval;
-        // A machine that was asleep is not sampled for the time that it missed.
-        due = due.max(Instant::now());
+            live.interval()
+        }) else {
+            return;
+        };
         loop {
+            // The interval may have become shorter meanwhile.
+            let Some(wanted) = live.upgrade().map(|live| live.interval()) else { return };
+            let due = begun.checked_add(wait.min(wanted)).unwrap_or(begun);
             let left = due.saturating_duration_since(Instant::now());
             // A short wait, so that the thread ends soon after the server.
             let tick = sampler.poll(left.min(Duration::from_millis(200)));
@@ -516,9 +590,12 @@ fn sample(live: &Weak<Live>, mut sampler: Sampler, interval: Duration) {
                 live.take(&tick);
             }
             if left.is_zero() {
+                // A machine that was asleep is not sampled for the time that it missed.
+                begun = if due.elapsed() > interval { Instant::now() } else { due };
                 break;
             }
         }
+        wait = interval;
     }
 }
 

@@ -18,6 +18,7 @@ use crate::chart::{Chart, Range, SeriesInfo};
 use crate::crossings::{Crossings, Thresholds};
 use crate::decimate::Decimator;
 use crate::http::Refused;
+use crate::process_list::ProcessTexts;
 use crate::providers::ProviderWatch;
 use crate::statistics::Statistics;
 
@@ -38,6 +39,9 @@ pub(crate) struct State {
     pub(crate) processes: Query,
     pub(crate) overview_demand: Demand,
     pub(crate) overview: Overview,
+    /// Who runs the processes of the overview, while somebody wants to know it: reading it is costly.
+    pub(crate) texts: ProcessTexts,
+    pub(crate) texts_demand: Demand,
     /// The counters for the page of all machines.
     pub(crate) summary: HostSummary,
     pub(crate) summary_counters: Query,
@@ -216,6 +220,8 @@ impl State {
         self.overview.lack_as(&newer);
         [self.counters, self.processes] = queries;
         self.overview_demand.renew(wanted);
+        self.texts.renew(info.clone());
+        self.texts_demand.renew(self.texts.query.request());
         (_, self.summary_counters) = summary_of(&info);
         self.summary_demand.renew(self.summary_counters.request());
         self.providers.renew(info.clone());
@@ -272,6 +278,10 @@ impl State {
                 self.overview.processes.take(time, &self.processes, true);
             }
         }
+        if let Some(snapshot) = self.texts_demand.sample(tick) {
+            self.texts.query.accept(snapshot.clone());
+            self.texts.take();
+        }
         if let Some(snapshot) = self.summary_demand.sample(tick) {
             let time = self.summary_counters.accept(snapshot.clone());
             if tick.is_row {
@@ -281,6 +291,7 @@ impl State {
         if has_row {
             self.overview_demand.rest();
             self.summary_demand.rest();
+            self.texts_demand.rest();
             self.forget();
             self.watch_causes();
         }
@@ -348,7 +359,7 @@ impl State {
         let last = || end.checked_sub(1).and_then(|row| monitor.time(row));
         let times = (monitor.time(begin), range.to.or_else(last));
         let (from, to) = (times.0.unwrap_or_default(), times.1.unwrap_or_default());
-        let mut rows = Decimator::new(series.len(), from, to, range.points);
+        let mut rows = Decimator::new(series.len(), from, to, range.points, range.aggregate);
         let mut statistics: Vec<Statistics> = series.iter().map(|_| Statistics::default()).collect();
         for row in begin..end {
             let Some(time) = monitor.time(row) else { continue };

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tallymon::analyze::Analysis;
@@ -28,7 +29,9 @@ use crate::host_queries::{HostQueries, query};
 use crate::http::Refused;
 use crate::live_state::{MOST_SERIES, watch_top};
 use crate::parameters::milliseconds;
+use crate::process_list::ProcessTexts;
 use crate::providers::ProviderList;
+use crate::report::{ReportOptions, report};
 use crate::statistics::Statistics;
 
 /// How many rows before a time the overview shows.
@@ -283,6 +286,28 @@ impl LogHost {
         Ok(findings::answer(std::slice::from_ref(&*analysis), host, language))
     }
 
+    /// A report of it, or of its end, as one HTML file.
+    pub(crate) fn report(
+        &self,
+        usual: &[String],
+        options: &ReadOptions,
+        (last, language): (Option<Duration>, Language),
+    ) -> Result<String, Refused> {
+        let wanted = ReportOptions {
+            logs: self.files()?,
+            against: Vec::new(),
+            last,
+            paths: Vec::new(),
+            usual: usual.to_vec(),
+            reading: options.clone(),
+            locale: Locale::from(language),
+        };
+        let failed = |error: crate::ReportError| self.named(Refused::bad_request(error));
+        let mut made = report(&wanted).map_err(failed)?;
+        made.logs.names = vec![visible(&self.name).into_owned()];
+        made.html().map_err(failed)
+    }
+
     /// What was found in it, if that is known already.
     pub(crate) fn known_findings(&self, host: Option<&str>, language: Language) -> Option<Value> {
         // A host that the log does not have is refused by who looks.
@@ -386,7 +411,7 @@ impl LogHost {
         let (series, columns) = self.columns(&log, paths, language)?;
         let summary = log.summary();
         let (from, to) = (range.from.unwrap_or(summary.first), range.to.unwrap_or(summary.last));
-        let mut rows = Decimator::new(columns.len(), from, to, range.points);
+        let mut rows = Decimator::new(columns.len(), from, to, range.points, range.aggregate);
         let mut statistics: Vec<Statistics> = columns.iter().map(|_| Statistics::default()).collect();
         let mut times: Option<(FileTime, FileTime)> = None;
         let each = |time: FileTime, row: LogRow<'_>| {
@@ -458,6 +483,11 @@ impl LogHost {
             Some(error) if known.is_empty() => Err(error.into()),
             _ => Ok((known, reasons)),
         }
+    }
+
+    /// How many series some paths have.
+    pub(crate) fn series_count(&self, paths: &[&str], language: Language) -> Result<usize, Refused> {
+        Ok(self.columns(&self.log(None)?, paths, language)?.0.len())
     }
 
     /// The columns that some paths mean.
@@ -573,12 +603,19 @@ impl LogHost {
         !self.is_opening() && self.log(host).is_ok_and(|log| !self.known_times().contains_key(log.host()))
     }
 
+    /// The times of its first and its last record.
+    pub(crate) fn ends(&self) -> Result<(FileTime, FileTime), Refused> {
+        let log = self.log(None)?;
+        Ok((log.summary().first, log.summary().last))
+    }
+
     /// The overview at a time.
     pub(crate) fn overview<T>(
         &self,
         host: Option<&str>,
         time: Option<FileTime>,
-        then: impl FnOnce(&Overview, Option<FileTime>) -> T,
+        texts: bool,
+        then: impl FnOnce(&Overview, Option<FileTime>, Option<&ProcessTexts>) -> T,
     ) -> Result<T, Refused> {
         let _moment = self.moment();
         let log = self.log(host)?;
@@ -626,7 +663,12 @@ impl LogHost {
         if let Some(newest) = newest {
             model.processes.take(newest, &processes, true);
         }
-        Ok(then(&model, newest))
+        let mut known = ProcessTexts::over(query(&log, Language::ENGLISH)?);
+        if texts && known.has_any() {
+            known.query.collect()?;
+            known.take();
+        }
+        Ok(then(&model, newest, texts.then_some(&known)))
     }
 
     /// The largest instances at a time.

@@ -13,8 +13,9 @@ use tallymon_monitor::model::{Health, HostRow, HostState};
 
 use crate::describe;
 use crate::http::Refused;
+use crate::hub::Hub;
 use crate::live::{Live, LiveSettings};
-use crate::parameters::milliseconds;
+use crate::parameters::{Parameters, milliseconds};
 
 /// The name of the only live machine in addresses, and of the first one of several.
 pub(crate) const LIVE: &str = "live";
@@ -22,6 +23,21 @@ pub(crate) const LIVE: &str = "live";
 const PREFIX: &str = "live:";
 /// How often a thread that waits looks whether the server has ended.
 const LOOKS: Duration = Duration::from_millis(200);
+
+/// The shortest and the longest interval that a request may choose, in seconds.
+const INTERVALS: std::ops::RangeInclusive<f64> = 0.1..=3600.0;
+
+/// Samples a live machine in the interval of a request from now on.
+pub(crate) fn set_interval(hub: &Hub, parameters: &Parameters) -> Result<Value, Refused> {
+    let text = parameters.needed("seconds")?;
+    let seconds = text.parse().ok().filter(|seconds| INTERVALS.contains(seconds)).ok_or_else(|| {
+        let words = format!("seconds={:?}: a number from 0.1 to 3600 is expected", visible(text));
+        Refused::bad_request(words)
+    })?;
+    let interval = Duration::from_secs_f64(seconds);
+    hub.live(parameters.text("host"))?.set_interval(interval);
+    Ok(json!({ "seconds": seconds }))
+}
 
 /// A live machine.
 #[derive(Debug)]
@@ -95,7 +111,7 @@ impl Machine {
     pub(crate) fn json(&self) -> Value {
         let mut about = json!({
             "id": self.id, "kind": "live", "state": "ready", "name": visible(&self.name()),
-            "interval": self.interval.as_secs_f64(),
+            "interval": self.live.get().map_or(self.interval, |live| live.interval()).as_secs_f64(),
         });
         if let Some(live) = self.live.get() {
             let times = live.times();

@@ -19,21 +19,26 @@ use tallymon::clock::now;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
 use tallymon::log::{ReadOptions, Wanted};
+use tallymon::process::Processes;
 use tallymon::registry::Roots;
+use tallymon_monitor::model::overview::Overview;
 use tallymon_remote::asynchronous::sync::{Semaphore, mpsc};
 
 use crate::chart::{Range, paths};
 use crate::convert;
 use crate::crossings::Thresholds;
+use crate::decimate::Aggregate;
 use crate::describe;
 use crate::events;
 use crate::gate::{Gate, Refusal};
 use crate::http::{Answer, Refused, answer, json_answer, whole};
 use crate::hub::{Host, Hub};
 use crate::login::{Login, password_of};
+use crate::machines::{self, Machine};
 use crate::metrics::{self, Metrics, MetricsAccess, Selection};
 use crate::page::Page;
-use crate::parameters::{Parameters, language_of, language_of_browser};
+use crate::parameters::{Parameters, language_of, language_of_browser, milliseconds};
+use crate::process_list::{self, ProcessTexts};
 use crate::profiles::{ProfilePage, Profiles};
 use crate::providers;
 use crate::room::{self, Room, busy, while_wanted};
@@ -87,11 +92,18 @@ pub(crate) struct Service {
 }
 
 /// What is shown of this machine besides its counters.
-#[derive(Debug)]
 pub(crate) struct Local {
     pub(crate) sessions: Option<SessionAccess>,
     pub(crate) events: Option<Roots>,
+    /// Who ends, stops and renices processes of this machine.
+    pub(crate) processes: Option<Arc<dyn Processes>>,
     pub(crate) profiles: Option<Arc<Profiles>>,
+}
+
+impl std::fmt::Debug for Local {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Local").field("sessions", &self.sessions).finish_non_exhaustive()
+    }
 }
 
 /// How browsers of other machines come in.
@@ -216,6 +228,7 @@ impl Service {
             }
             ("/api/v1/stream", &Method::GET) => self.stream(&request).await,
             ("/api/v1/convert", &Method::GET) => self.convert(&request).await,
+            ("/api/v1/report", &Method::GET) => self.report(&request).await,
             ("/api/v1/settings", &Method::POST) => {
                 let asked = request.headers().clone();
                 Ok(json_answer(&settings::open(Arc::clone(&self.uploads), request).await?, &asked))
@@ -270,9 +283,12 @@ impl Service {
         } else if let Some(live) = machines.first().and_then(|machine| machine.live().ok()) {
             let usual = live.usual(&self.usual);
             let from = FileTime(now().0.saturating_sub(FIRST_SPAN.as_nanos() as u64 / 100));
-            let range = Range { from: Some(from), to: None, points: FIRST_POINTS };
+            let range =
+                Range { from: Some(from), to: None, points: FIRST_POINTS, aggregate: Aggregate::Extremes };
             first["usual"] = json!(usual);
-            first["overview"] = live.overview(None, describe::overview);
+            let processes = process_list::Wanted::default();
+            first["overview"] = live
+                .overview(None, false, |model, at, texts| describe::overview(model, at, &processes, texts));
             if let Some(mut chart) = live.known_chart(&usual, &range, language_of(Some(language))) {
                 first["chart"] = chart.json();
                 first["chart"]["lang"] = json!(language);
@@ -327,6 +343,27 @@ impl Service {
         Ok(response)
     }
 
+    /// A report of a log or of the history of a live machine, as a file.
+    async fn report(self: &Arc<Service>, request: &Request<Incoming>) -> Result<Response<Answer>, Refused> {
+        let parameters = Parameters::of(request.uri())?;
+        let service = Arc::clone(self);
+        let work = self.conversions.run(move |wanted| {
+            let last = parameters.text("last").map(seconds).transpose()?;
+            let what = (last, parameters.language());
+            let options = while_wanted(service.hub.options(), wanted);
+            match service.hub.host(parameters.text("host"))? {
+                Host::Live(live) => live.report(&service.uploads, &options, what),
+                Host::Log(log, _) => log.report(&service.usual, &options, what),
+            }
+        });
+        let mut response =
+            whole(StatusCode::OK, "text/html; charset=utf-8", work.await?.into_bytes(), request.headers());
+        // A file to keep: here its script would have the cookie of this page.
+        let name = HeaderValue::from_static("attachment; filename=\"report.html\"");
+        response.headers_mut().insert(CONTENT_DISPOSITION, name);
+        Ok(response)
+    }
+
     /// Changes or makes a session, shows its log, or switches a library.
     async fn control(
         self: &Arc<Service>,
@@ -341,9 +378,12 @@ impl Service {
         access.may_control(is_by_token || request.headers().contains_key(ORIGIN), action)?;
         let parameters = Parameters::of(request.uri())?;
         let (hub, roots) = (Arc::clone(&self.hub), self.local.events.clone());
+        let processes = self.local.processes.clone();
         let work = move |_: &Wanted| match action {
             Action::Open => access.open_logs(&hub, &parameters),
             Action::Enable => providers::enable(roots.as_ref(), &parameters),
+            Action::Interval => machines::set_interval(&hub, &parameters),
+            Action::Process => process_list::act(processes.as_deref(), &parameters),
             _ => access.act(action, &parameters),
         };
         let done = self.control.run(work).await?;
@@ -527,11 +567,8 @@ impl Service {
             "/api/v1/profile/differences" => self.profiles()?.differences(parameters),
             "/api/v1/explain" => self.explain(parameters),
             "/api/v1/overview" => {
-                let time = parameters.time("time")?;
-                match host()? {
-                    Host::Live(live) => Ok(live.overview(time, describe::overview)),
-                    Host::Log(log, part) => log.overview(part.as_deref(), time, describe::overview),
-                }
+                let (time, processes) = (parameters.time("time")?, process_list::Wanted::of(parameters)?);
+                self.overview(&host()?, time, &processes)
             }
             "/api/v1/contributors" => contributors(&host()?, parameters),
             _ => Err(Refused::not_found("no such address; /api/v1/openapi.json describes the interface")),
@@ -544,6 +581,33 @@ impl Service {
         match self.hub.host(parameters.text("host"))? {
             Host::Live(live) => live.alerts(&paths, &thresholds),
             Host::Log(log, part) => log.alerts(part.as_deref(), &paths, &thresholds, &|| wanted.is_wanted()),
+        }
+    }
+
+    /// The overview of a host at a time, and from when to when there is one.
+    fn overview(
+        &self,
+        host: &Host,
+        time: Option<FileTime>,
+        processes: &process_list::Wanted,
+    ) -> Result<Value, Refused> {
+        let then = |model: &Overview, at: Option<FileTime>, texts: Option<&ProcessTexts>| {
+            describe::overview(model, at, processes, texts)
+        };
+        match host {
+            Host::Live(live) => {
+                let mut found = live.overview(time, processes.texts, then);
+                let times = live.overview_times();
+                found["first"] = json!(times.map(|(first, _)| milliseconds(first)));
+                found["last"] = json!(times.map(|(_, last)| milliseconds(last)));
+                Ok(found)
+            }
+            Host::Log(log, part) => {
+                let mut found = log.overview(part.as_deref(), time, processes.texts, then)?;
+                let (first, last) = log.ends()?;
+                (found["first"], found["last"]) = (json!(milliseconds(first)), json!(milliseconds(last)));
+                Ok(found)
+            }
         }
     }
 
@@ -587,7 +651,15 @@ impl Service {
     }
 
     fn hosts(&self) -> Value {
-        let mut hosts: Vec<Value> = self.hub.machines().iter().map(|machine| machine.json()).collect();
+        let may_change = self.local.sessions.as_ref().is_some_and(|sessions| sessions.control);
+        let machine = |machine: &Arc<Machine>| {
+            let mut about = machine.json();
+            let is_here = machine.live().is_ok_and(|live| live.is_here());
+            about["control"] = json!(may_change);
+            about["processes"] = json!(may_change && is_here && self.local.processes.is_some());
+            about
+        };
+        let mut hosts: Vec<Value> = self.hub.machines().iter().map(machine).collect();
         hosts.extend(self.hub.logs().iter().map(|(id, log)| log.json(id)));
         json!(hosts)
     }
@@ -711,6 +783,15 @@ fn contributors(host: &Host, parameters: &Parameters) -> Result<Value, Refused> 
         Host::Log(log, part) => log.contributors(part.as_deref(), path, time, language)?,
     };
     Ok(describe::contributors(at, &groups, &names))
+}
+
+/// A time in seconds that is longer than none.
+fn seconds(text: &str) -> Result<Duration, Refused> {
+    let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.filter(|time| !time.is_zero()).ok_or_else(|| {
+        let given = tallymon::core::visible::visible(text);
+        Refused::bad_request(format!("last={given:?}: a number of seconds is expected"))
+    })
 }
 
 fn refused(refusal: Refusal) -> Refused {

@@ -239,6 +239,11 @@ impl Server {
         let alone = options.live.clone().map(|source| Machine::alone(source, &settings).map(Arc::new));
         let mut machines: Vec<_> = alone.transpose().map_err(ServeError::Source)?.into_iter().collect();
         settings.is_alone = false;
+        let sources = options.live.iter().chain(options.machines.iter().map(|(_, source)| source));
+        let is_here =
+            sources.into_iter().any(|source| matches!(source, Location::Local | Location::Machine { .. }));
+        // Whoever looks from another machine ends no programs of this one.
+        let processes = if is_here && tls.is_none() { tallymon::Host::processes() } else { None };
         for (name, source) in options.machines {
             let machine = Machine::begin(&name, source, &settings);
             machines.push(machine.map_err(|error| ServeError::System("a thread for a machine", error))?);
@@ -260,7 +265,7 @@ impl Server {
         }
         let uploads = Uploads::new(options.uploads)
             .map_err(|error| ServeError::System("a folder for uploaded logs", error))?;
-        let local = Local { sessions: options.sessions, events: options.events, profiles };
+        let local = Local { sessions: options.sessions, events: options.events, processes, profiles };
         let service =
             Arc::new(Service::new(gate, Arc::clone(&hub), uploads, options.usual, metrics, local, entrance));
         Ok(Server { listener, service, hub, tls, host })

@@ -46,7 +46,7 @@ async fn serve() -> (SocketAddr, Arc<Service>) {
     let hub = Arc::new(Hub::new(Vec::new(), ReadOptions::default()));
     let uploads = Uploads::new(0).unwrap();
     let gate = Gate::new(address, None, None).unwrap();
-    let local = Local { sessions: None, events: None, profiles: None };
+    let local = Local { sessions: None, events: None, processes: None, profiles: None };
     let service = Arc::new(Service::new(gate, hub, uploads, Vec::new(), None, local, Entrance::default()));
     tokio::spawn(accept(listener, Arc::clone(&service), None));
     (address, service)

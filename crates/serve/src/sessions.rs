@@ -18,7 +18,7 @@ use crate::hub::Hub;
 use crate::parameters::{Parameters, milliseconds};
 
 /// What a new session may have from a page.
-const KNOWN: [&str; 11] = [
+const KNOWN: [&str; 15] = [
     "name",
     "path",
     "interval",
@@ -30,6 +30,10 @@ const KNOWN: [&str; 11] = [
     "rotateSize",
     "segments",
     "maxSize",
+    "limit",
+    "after",
+    "event",
+    "allObjects",
 ];
 /// The most logs of a session that are shown as one, the newest ones: each is an open file.
 const MOST_LOGS: usize = 200;
@@ -41,7 +45,8 @@ const ESTIMATE_NAME: &str = "estimate";
 pub struct SessionAccess {
     /// The sessions.
     pub sessions: Arc<dyn Sessions>,
-    /// Requests may start, stop, make and delete sessions, and switch libraries of providers.
+    /// Requests may start, stop, make and delete sessions, switch libraries of providers, and, on a server for
+    /// this machine only, end, stop and renice processes.
     pub control: bool,
     /// Requests may open the logs of sessions. Whoever looks from another machine sees only what was given.
     pub opens_logs: bool,
@@ -70,7 +75,7 @@ impl SessionAccess {
             }
         } else if !self.control {
             return refused(
-                "this server only shows; 'tally serve --allow-control' changes sessions and providers",
+                "this server only shows; 'tally serve --allow-control' changes sessions, providers, processes and the interval",
             );
         }
         if !is_ours {
@@ -111,7 +116,7 @@ impl SessionAccess {
             Action::Stop => self.sessions.stop(name).map(|()| String::new()),
             Action::Delete => self.sessions.delete(name),
             Action::Make => self.sessions.create(&new_session(name, parameters)?),
-            Action::Estimate | Action::Open | Action::Enable => {
+            Action::Estimate | Action::Open | Action::Enable | Action::Process | Action::Interval => {
                 return Err(Refused::not_found("no such action of a session"));
             }
         };
@@ -145,6 +150,10 @@ pub(crate) enum Action {
     Open,
     /// Enables or disables the library of a provider.
     Enable,
+    /// Ends, stops, continues or renices a process.
+    Process,
+    /// Samples a live machine in another interval.
+    Interval,
 }
 
 impl Action {
@@ -155,6 +164,8 @@ impl Action {
             "/api/v1/sessions/estimate" => Some(Action::Estimate),
             "/api/v1/sessions/delete" => Some(Action::Delete),
             "/api/v1/providers/enable" => Some(Action::Enable),
+            "/api/v1/interval" => Some(Action::Interval),
+            "/api/v1/processes/act" => Some(Action::Process),
             "/api/v1/sessions/open" => Some(Action::Open),
             "/api/v1/sessions/start" => Some(Action::Start),
             "/api/v1/sessions/stop" => Some(Action::Stop),
@@ -171,9 +182,23 @@ fn new_session(name: &str, parameters: &Parameters) -> Result<NewSession, Refuse
     }
     let text = |name| parameters.text(name).unwrap_or_default().to_owned();
     let time = |name| Ok::<_, Refused>(parameters.time(name)?.map(utc).unwrap_or_default());
+    let flag = |name| match parameters.text(name).unwrap_or_default() {
+        "" | "0" => Ok(false),
+        "1" => Ok(true),
+        other => Err(Refused::bad_request(format!("{name}={:?}: 0 or 1 is expected", visible(other)))),
+    };
+    let all_objects = flag("allObjects")?;
+    // An alert has its counter in its limit.
+    let needs_counters = !all_objects && text("limit").trim().is_empty();
+    let has_counters = parameters.text("path").is_some();
+    let counters = if needs_counters || has_counters { paths(parameters)? } else { Vec::new() };
     Ok(NewSession {
         name: name.to_owned(),
-        counters: paths(parameters)?.into_iter().map(str::to_owned).collect(),
+        counters: counters.into_iter().map(str::to_owned).collect(),
+        all_objects,
+        limit: text("limit"),
+        after: text("after"),
+        event: flag("event")?,
         interval: text("interval"),
         format: text("format"),
         begin: time("begin")?,

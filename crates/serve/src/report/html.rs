@@ -21,6 +21,8 @@ const PLACE: &str = "<script type=\"application/octet-stream\" id=\"data\">";
 /// What unpacks the script of the page and runs it. The rules of the page allow it by its hash, and what it
 /// unpacks by the hash that the script has anyway.
 const LOADER: &str = include_str!("../../page/src/loader.js");
+/// The most disks, and the most interfaces, that are named.
+const MOST_PARTS: usize = 8;
 /// The most gaps and restarts.
 const MOST_HOLES: usize = 20;
 /// Marks what is of the logs from before; it needs no translation.
@@ -33,7 +35,9 @@ impl Report {
     ///
     /// The system failed.
     pub fn html(&mut self) -> Result<String, ReportError> {
-        let about = self.about();
+        let strips = self.strips();
+        let mut about = self.about();
+        about["strips"] = json!(strips);
         let times: Vec<i64> = self.chart.rows.times.iter().map(|time| rounded(milliseconds(*time))).collect();
         let shift = self.shift() / 10_000;
         let mut columns = Columns { all: times.clone(), ..Columns::default() };
@@ -72,13 +76,22 @@ impl Report {
 
     /// What the logs are and what was found in them.
     fn about(&self) -> Value {
-        let Logs { names, summary, columns, first, last, records, gaps, gap_count, restarts } = &self.logs;
+        let Logs { names, summary, columns, first, last, records, gaps, gap_count, restarts, .. } =
+            &self.logs;
         let hosts: Vec<_> = summary.hosts.iter().map(|host| visible(host)).collect();
         let found = self.findings();
         let machine = found.parameters.iter().filter(|(name, _)| MACHINE_PARAMETERS.contains(&name.as_str()));
         let machine = machine.filter_map(|(name, value)| Some(format!("{name} {:.0}", (*value)?)));
         let system = summary.recorded_on.as_deref().map(|system| visible(system).into_owned());
-        let machine: Vec<String> = system.into_iter().chain(machine).collect();
+        let parts = self.logs.parts.iter().map(|(object, names)| {
+            let more = names.len().saturating_sub(MOST_PARTS);
+            let more = if more > 0 { format!(" + {more}") } else { String::new() };
+            format!(
+                "{object}: {}{more}",
+                names.iter().take(MOST_PARTS).cloned().collect::<Vec<_>>().join("; ")
+            )
+        });
+        let machine: Vec<String> = system.into_iter().chain(machine).chain(parts).collect();
         let (findings, more) = self.finding_items();
         let mut about = json!({
             "logs": names, "hosts": hosts, "machine": machine, "records": records, "columns": columns,

@@ -12,13 +12,14 @@ use std::time::Duration;
 
 use tallymon::analyze::{Against, Analysis, RuleSet, against, analyze};
 use tallymon::core::time::FileTime;
-use tallymon::core::title::Language;
+use tallymon::core::title::{Language, TitleIndex};
 use tallymon::core::visible::visible;
 use tallymon::log::info::info_of;
 use tallymon::log::{LogError, LogTime, ReadOptions, Selection};
 use tallymon::{Locale, Log, LogSummary};
 
-use crate::chart::{Chart, MOST_POINTS, Range};
+use crate::chart::{Chart, MOST_POINTS, Range, SeriesInfo};
+use crate::decimate::Aggregate;
 use crate::http::Refused;
 use crate::log_host::LogHost;
 pub use crate::statistics::Figures;
@@ -27,6 +28,34 @@ pub use line::Line;
 
 /// The most series; each of a day at 15 s takes up to 25 kB.
 const MOST_SERIES: usize = 64;
+
+/// Findings of which the first instance has a line, whether or not its counter is asked for.
+const MOST_PICTURES: usize = 10;
+/// The parts of the machine in the overview of a report, with the words of the page, and the counters that show
+/// each, the best one first. They are in every report of logs that have them.
+const STRIPS: [(&str, &[&str]); 5] = [
+    ("processor", &["Processor\\% Processor Time", "Processor Information\\% Processor Time"]),
+    ("memory", &["Memory\\% Committed Bytes In Use", "Memory\\Pages/sec"]),
+    (
+        "disk",
+        &["PhysicalDisk\\% Disk Time", "PhysicalDisk\\Disk Bytes/sec", "PhysicalDisk\\Disk Read Bytes/sec"],
+    ),
+    ("network", &["Network Interface\\Bytes Total/sec", "Network Interface\\Bytes Received/sec"]),
+    ("pressure", &["Pressure\\% Processor Pressure Some", "Pressure\\% IO Pressure Some"]),
+];
+/// What the report of a log has of them besides the usual counters.
+const STRIP_PATHS: [&str; 8] = [
+    r"\Processor(_Total)\% Processor Time",
+    r"\Memory\% Committed Bytes In Use",
+    r"\PhysicalDisk(_Total)\% Disk Time",
+    r"\PhysicalDisk(*)\Disk Bytes/sec",
+    r"\Network Interface(*)\Bytes Total/sec",
+    r"\Pressure\% Processor Pressure Some",
+    r"\Pressure\% IO Pressure Some",
+    r"\Pressure\% Memory Pressure Some",
+];
+/// What a machine is made of: PhysicalDisk, LogicalDisk, Network Interface.
+const PARTS: [TitleIndex; 3] = [TitleIndex(234), TitleIndex(236), TitleIndex(510)];
 
 /// What goes into a report.
 #[derive(Debug, Clone)]
@@ -86,6 +115,8 @@ pub struct Logs {
     pub gaps: Vec<(FileTime, f64)>,
     /// The number of all gaps.
     pub gap_count: u64,
+    /// The disks and the network interfaces that the logs have, by their object.
+    pub parts: Vec<(String, Vec<String>)>,
     /// Hosts that were restarted, each before the time of a record (UTC), in the order of time.
     pub restarts: Vec<(String, FileTime)>,
 }
@@ -145,25 +176,66 @@ pub fn report(options: &ReportOptions) -> Result<Report, ReportError> {
     let summary = log.summary().clone();
     let columns = log.columns().len();
     let host = LogHost::of_log(log);
-    let usual: Vec<&str> = options.usual.iter().map(String::as_str).collect();
+    let usual: Vec<&str> = options.usual.iter().map(String::as_str).chain(STRIP_PATHS).collect();
     let paths = match options.paths.is_empty() {
         true => host.usual_of_all(&usual)?,
         false => of_every_host(&summary.hosts, &options.paths),
     };
-    let (paths, not_found) = host.known(&paths, options.locale.language)?;
-    let mut chart = host.chart(None, &paths, &range(&summary, options), options.locale.language, &|| true)?;
+    let language = options.locale.language;
+    let (mut paths, not_found) = host.known(&paths, language)?;
+    // What is found is shown, whether or not it is one of the usual counters.
+    let pictures = found.pictures();
+    let shown = host.known(&pictures, language).map(|(known, _)| known).unwrap_or_default();
+    let part_of = range(&summary, options);
+    let usual_series = host.series_count(&paths, language)?;
+    paths.extend(shown);
+    let mut chart = host.chart(None, &paths, &part_of, language, &|| true)?;
     let most = if options.against.is_empty() { MOST_SERIES } else { MOST_SERIES / 2 };
-    let left_out = chart.series.len().saturating_sub(most);
-    chart.keep(most);
-    let busiest = busiest::busiest(&host, &range(&summary, options), &options.locale);
+    let left_out = chart.keep(most, usual_series);
+    let busiest = busiest::busiest(&host, &part_of, &options.locale);
+    let parts = parts_of(&host, language);
     let mut logs = Logs::new(&options.logs, summary, columns, &chart);
+    logs.parts = parts;
     logs.look_for_holes(&options.logs, &part, reading)?;
     let (earlier, before) = match options.against.is_empty() {
         true => (None, None),
         false => Some(earlier(options, &chart)?).unzip(),
     };
-    let language = options.locale.language;
     Ok(Report { logs, earlier, left_out, not_found, busiest, chart, before, found, language })
+}
+
+/// What the machine has of disks, file systems and network interfaces, as far as the logs tell it.
+fn parts_of(host: &LogHost, language: Language) -> Vec<(String, Vec<String>)> {
+    let Ok(info) = host.info(None, language) else { return Vec::new() };
+    let mut all = Vec::new();
+    for object in PARTS {
+        let Ok(instances) = host.instances(None, object) else { continue };
+        let names = instances.iter().filter(|key| key.name != "_Total");
+        let mut names: Vec<String> = names.map(|key| visible(&key.to_string()).into_owned()).collect();
+        names.dedup();
+        if !names.is_empty() {
+            all.push((visible(&info.names.name(object)).into_owned(), names));
+        }
+    }
+    all
+}
+
+impl Findings {
+    /// The series to show of what was found: the first of each of the first ones.
+    fn pictures(&self) -> Vec<String> {
+        let found = match self {
+            Findings::Of(found) => &found.findings,
+            Findings::Compared(found) => &found.after.findings,
+        };
+        let first = found.iter().filter_map(|one| one.instances.first());
+        let mut paths: Vec<String> = Vec::new();
+        for one in first.take(MOST_PICTURES) {
+            if !paths.contains(&one.path) {
+                paths.push(one.path.clone());
+            }
+        }
+        paths
+    }
 }
 
 /// The logs from before, with the same counters.
@@ -185,7 +257,8 @@ fn earlier(options: &ReportOptions, chart: &Chart) -> Result<(Logs, Chart), Repo
 /// The part of logs that is wanted.
 fn range(summary: &LogSummary, options: &ReportOptions) -> Range {
     let from = options.last.map(|last| FileTime(summary.last.0.saturating_sub(units(last))));
-    Range { from, to: None, points: usize::try_from(MOST_POINTS).unwrap_or(usize::MAX) }
+    let points = usize::try_from(MOST_POINTS).unwrap_or(usize::MAX);
+    Range { from, to: None, points, aggregate: Aggregate::Extremes }
 }
 
 /// A time in units of 100 ns.
@@ -210,8 +283,8 @@ impl Logs {
         // The statistics know the times also where rows became stretches.
         let times = chart.times.unwrap_or((summary.first, summary.last));
         let (first, last, records) = (times.0, times.1, chart.rows.of);
-        let (gaps, restarts) = (Vec::new(), Vec::new());
-        Logs { names, summary, columns, first, last, records, gaps, gap_count: 0, restarts }
+        let (gaps, parts, restarts) = (Vec::new(), Vec::new(), Vec::new());
+        Logs { names, summary, columns, first, last, records, gaps, gap_count: 0, parts, restarts }
     }
 
     /// Reads the logs for gaps and restarts.
@@ -277,6 +350,29 @@ impl Report {
             Findings::Of(_) => None,
             Findings::Compared(found) => Some(found),
         }
+    }
+
+    /// The words of the parts of the machine in the overview, each with the path of the series that shows it: the
+    /// sum of all instances, else the one that had most.
+    fn strips(&mut self) -> Vec<(&'static str, String)> {
+        if self.chart.rows.times.len() < 2 {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for (word, counters) in STRIPS {
+            let best = counters.iter().find_map(|counter| {
+                let series = self.chart.series.iter().zip(&mut self.chart.statistics);
+                let of_counter = series.filter(|(series, _)| series.is_of_counter(counter));
+                let most = of_counter.filter_map(|(series, numbers)| Some((series, numbers.figures()?.max)));
+                let key = |(series, most): &(&SeriesInfo, f64)| (series.is_sum(), *most);
+                most.max_by(|one, other| {
+                    let ((sum, most), (other_sum, other_most)) = (key(one), key(other));
+                    sum.cmp(&other_sum).then(most.total_cmp(&other_most))
+                })
+            });
+            found.extend(best.map(|(series, _)| (word, series.path.clone())));
+        }
+        found
     }
 
     /// Its series in numbers.

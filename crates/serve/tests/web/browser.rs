@@ -307,6 +307,63 @@ fn a_report_that_compares_two_logs() {
     look(&arguments, "report-monitor");
 }
 
+/// What is found has a line in the report, whether or not its counter is a usual one; the overview has a strip for
+/// each part of the machine, and the report says what the machine has.
+#[test]
+fn a_report_shows_what_it_found_and_the_whole_time() {
+    let scratch = Scratch::new();
+    let counters = [
+        r"Processor(_Total)\% Processor Time",
+        r"Memory\% Committed Bytes In Use",
+        r"PhysicalDisk(0 C:)\Avg. Disk sec/Transfer",
+        r"PhysicalDisk(0 C:)\Disk Transfers/sec",
+        r"PhysicalDisk(0 C:)\Disk Bytes/sec",
+        r"PhysicalDisk(1 D:)\Disk Bytes/sec",
+        r"Network Interface(eth0)\Bytes Total/sec",
+    ];
+    let head = counters.map(|counter| format!(",\"\\\\WEB\\{counter}\"")).concat();
+    let row = |nth: u32| {
+        let slow = (200..500).contains(&nth);
+        let time = format!("\r\n\"03/01/2026 00:{:02}:{:02}.000\"", nth / 60, nth % 60);
+        let values = format!(
+            ",\"{}\",\"40\",\"{}\",\"50\",\"1000\",\"2000\",\"7\"",
+            nth % 9,
+            if slow { 0.4 } else { 0.001 }
+        );
+        time + &values
+    };
+    let file = scratch.join("slow.csv");
+    std::fs::write(
+        &file,
+        format!("\"(PDH-CSV 4.0) (UTC)(0)\"{head}{}\r\n", (0..600).map(row).collect::<String>()),
+    )
+    .unwrap();
+    let usual = vec![r"\Memory\% Committed Bytes In Use".to_string()];
+    let mut made = report(&ReportOptions { usual, ..options(vec![file], Vec::new()) }).unwrap();
+    assert!(made.findings().findings.iter().any(|one| one.title.contains("slowly")), "nothing was found");
+    let lines = made.lines();
+    let latency = lines.iter().filter(|line| line.counter == "Avg. Disk sec/Transfer");
+    assert_eq!(latency.count(), 1, "{lines:?}");
+    assert_eq!((made.left_out, &made.not_found), (0, &Vec::new()));
+    let (page, shots) = (scratch.join("report.html"), scratch.join("shots"));
+    std::fs::write(&page, made.html().unwrap()).unwrap();
+    let address = format!("file://{}", page.display());
+    // A strip each for processor, memory, disk (that with more bytes) and network; there is no pressure.
+    let wanted = [
+        "PhysicalDisk: 0 C:; 1 D:",
+        "Network Interface: eth0",
+        "Overview",
+        "Processor\n% Processor Time _Total",
+        "Average 40, Maximum 40",
+        "Disk\nDisk Bytes/sec 1 D:",
+        "Network\nBytes Total/sec eth0",
+        "Avg. Disk sec/Transfer",
+    ];
+    let arguments: Vec<&OsStr> =
+        [address.as_ref(), shots.as_ref()].into_iter().chain(wanted.iter().map(OsStr::new)).collect();
+    look(&arguments, "report-monitor");
+}
+
 /// A sum that lacks parts says so below its counter.
 #[test]
 fn a_partial_sum_says_what_it_lacks() {

@@ -16,7 +16,7 @@ use tallymon_serve::{Options, SessionAccess};
 use tallymon_testkit::{Scratch, attack};
 
 use crate::answers::log;
-use crate::client::{Running, options};
+use crate::client::{Reply, Running, options};
 
 /// 2026-03-01T00:00:00Z.
 const BEGIN: FileTime = FileTime(134_167_968_000_000_000);
@@ -296,6 +296,21 @@ fn allowed_control_starts_stops_and_makes_sessions() {
     // What a size is and what a time is no letter decides.
     assert_eq!(post(&format!("{asked}&rotate=100M")).0, 400);
     assert_eq!(kept.done().len(), 3);
+    // An alert has its counter in its limit.
+    let limit = "limit=%5CMemory%5CAvailable+MBytes+%3C+200&after=30s&event=1";
+    assert_eq!(post(&format!("/api/v1/sessions?name=low&{limit}")).0, 200);
+    assert_eq!(post("/api/v1/sessions?name=all&allObjects=1").0, 200);
+    let alert = NewSession {
+        name: "low".into(),
+        limit: r"\Memory\Available MBytes < 200".into(),
+        after: "30s".into(),
+        event: true,
+        ..NewSession::default()
+    };
+    let whole = NewSession { name: "all".into(), all_objects: true, ..NewSession::default() };
+    assert_eq!(kept.done()[3..], [format!("{alert:?}"), format!("{whole:?}")]);
+    assert_eq!(post("/api/v1/sessions?name=x&allObjects=yes").0, 400);
+    assert_eq!(kept.done().len(), 5);
     // What goes wrong is said in words.
     let (status, error) = post("/api/v1/sessions/start?name=nobody");
     assert_eq!((status, &error["error"]), (409, &"there is no session \"nobody\"".into()));
@@ -369,24 +384,130 @@ fn a_library_is_disabled_and_enabled() {
     assert_eq!(server.get("/api/v1/providers")["control"], true);
 }
 
+/// When a process began, as the overview of a server says it.
+fn start_of(process: &std::process::Child) -> String {
+    let server = Running::start(true, &[]);
+    let found = server.wait(&format!("/api/v1/overview?filter={}&processes=2000", process.id()), |answer| {
+        answer["processes"]["largest"]
+            .as_array()
+            .is_some_and(|all| all.iter().any(|one| one["id"] == process.id()))
+    });
+    let all = found["processes"]["largest"].as_array().unwrap();
+    let own = all.iter().find(|one| one["id"] == process.id()).unwrap();
+    own["start"].as_str().unwrap().to_string()
+}
+
 #[test]
-fn attack_on_recording_sessions() {
+fn processes_are_sorted_told_who_they_are_and_ended() {
     let scratch = Scratch::new();
-    let kept = Kept::new();
-    let targets = [
-        "sessions/stop?name=night",
-        "sessions/start?name=night",
-        "sessions?name=x&path=%5CSystem%5CProcesses",
-        "sessions/estimate?path=%5CSystem%5CProcesses",
-        "sessions/delete?name=night",
-        "providers/enable?name=x&on=0",
-    ];
-    let post = |server: &Running, target: &str, more: &str| {
-        let head = format!("POST /api/v1/{target} HTTP/1.1\r\nHost: {}\r\n{more}", server.at);
-        server.send(&format!("{head}Content-Length: 0\r\nConnection: close\r\n\r\n"))
+    let mut sleeper = std::process::Command::new("sleep").arg("601").spawn().unwrap();
+    let id = sleeper.id();
+    let server = Running::with(machine(&Kept::new(), &scratch, true, &[]));
+    let host = &server.get("/api/v1/hosts")[0];
+    assert_eq!((&host["control"], &host["processes"]), (&true.into(), &true.into()));
+    let own = |answer: &Value| {
+        let all = answer["processes"]["largest"].as_array()?;
+        all.iter().find(|one| one["id"] == id).cloned()
     };
+    // What it runs is known from a sample on, and is found by it.
+    let target = "/api/v1/overview?texts=1&filter=sleep+601&sort=command";
+    let found = server.wait(target, |answer| own(answer).is_some_and(|one| one["command"].is_string()));
+    let one = own(&found).unwrap();
+    assert_eq!(one["command"], "sleep 601");
+    assert!(one["user"].is_string() && one["parent"] == std::process::id(), "{one}");
+    assert!(found["processes"]["found"].as_u64() < found["processes"]["count"].as_u64(), "{found}");
+    assert!(found["first"].as_f64() <= found["last"].as_f64());
+    // Without the texts it has none.
+    let found = server.get(&format!("/api/v1/overview?filter={id}"));
+    assert_eq!(own(&found).unwrap()["command"], Value::Null);
+    let start = one["start"].as_str().unwrap();
+    let post = |target: &str| {
+        let head = server.head("POST", &format!("/api/v1/processes/act?id={id}&start={start}&{target}"));
+        let reply = server.send(&format!("{head}Content-Length: 0\r\n\r\n"));
+        assert_eq!(reply.status, 200, "{target}: {}", reply.text());
+    };
+    let state = || {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
+        let fields: Vec<String> =
+            stat.rsplit(')').next().unwrap().split_whitespace().map(str::to_owned).collect();
+        (fields[0].clone(), fields[16].clone())
+    };
+    // A signal takes effect when the process is next on a processor.
+    let becomes = |wanted: (&str, &str)| {
+        let begin = std::time::Instant::now();
+        while state() != (wanted.0.to_string(), wanted.1.to_string()) {
+            assert!(begin.elapsed() < crate::client::PATIENCE, "{:?}, not {wanted:?}", state());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let usual = state().1;
+    post("do=stop");
+    becomes(("T", &usual));
+    post("do=continue");
+    becomes(("S", &usual));
+    // Less of the processors: everybody may.
+    post("do=nice&nice=19");
+    becomes(("S", "19"));
+    post("do=end");
+    sleeper.wait().unwrap();
+    // It is not there any longer: a later process with its id is another one.
+    let head = server.head("POST", &format!("/api/v1/processes/act?id={id}&start={start}&do=end"));
+    assert_eq!(server.send(&format!("{head}Content-Length: 0\r\n\r\n")).status, 409);
+}
+
+#[test]
+fn another_interval_holds_for_everybody_who_looks() {
+    let scratch = Scratch::new();
+    let server = Running::with(machine(&Kept::new(), &scratch, true, &[]));
+    let post = |seconds: &str| {
+        let head = server.head("POST", &format!("/api/v1/interval?seconds={seconds}"));
+        server.send(&format!("{head}Content-Length: 0\r\n\r\n")).status
+    };
+    let next = || server.get("/api/v1/hosts")[0]["next"].as_u64().unwrap();
+    assert_eq!(post("3600"), 200);
+    assert_eq!(server.get("/api/v1/hosts")[0]["interval"], json!(3600.0));
+    // The sample that was due still comes; then there is none.
+    std::thread::sleep(Duration::from_millis(500));
+    let before = next();
+    std::thread::sleep(Duration::from_millis(700));
+    assert_eq!(next(), before);
+    // A shorter one does not wait for the end of the longer one.
+    assert_eq!(post("0.1"), 200);
+    server.wait("/api/v1/hosts", |hosts| hosts[0]["next"].as_u64().unwrap() > before + 3);
+}
+
+/// A report of the history of this machine: without a session, and without a log.
+#[test]
+fn a_report_of_the_live_machine() {
+    let scratch = Scratch::new();
+    let server = Running::with(machine(&Kept::new(), &scratch, false, &[log(&scratch)]));
+    server.wait("/api/v1/hosts", |hosts| {
+        hosts[0]["next"].as_u64().is_some_and(|next| next > 4) && hosts[1]["state"] == "ready"
+    });
+    for target in ["", "?host=live&last=600&lang=ko", "?host=log1"] {
+        let reply = server.send(&format!("{}\r\n", server.head("GET", &format!("/api/v1/report{target}"))));
+        let text = reply.text();
+        assert_eq!(reply.status, 200, "{target}: {text}");
+        assert_eq!(reply.header("content-disposition"), Some("attachment; filename=\"report.html\""));
+        assert!(text.contains("id=\"data\">") && !text.contains("id=\"data\"></script>"), "{target}");
+    }
+    // No file of it stays.
+    let names = server.get("/api/v1/logs");
+    assert_eq!(names.as_array().unwrap().len(), 1);
+}
+
+/// A request that changes something, with these headers.
+fn post_as(server: &Running, target: &str, more: &str) -> Reply {
+    let head = format!("POST /api/v1/{target} HTTP/1.1\r\nHost: {}\r\n{more}", server.at);
+    server.send(&format!("{head}Content-Length: 0\r\nConnection: close\r\n\r\n"))
+}
+
+/// Whoever has no right is refused at some addresses; a server at which they may be asked.
+fn refused_without_right(kept: &Arc<Kept>, targets: &[&str]) -> Running {
+    let scratch = Scratch::new();
+    let post = post_as;
     // Without --allow-control nobody can.
-    let shows = Running::with(machine(&kept, &scratch, false, &[]));
+    let shows = Running::with(machine(kept, &scratch, false, &[]));
     for target in targets {
         let reply = post(&shows, target, &format!("Authorization: Bearer {}\r\n", shows.token));
         assert!(
@@ -396,7 +517,7 @@ fn attack_on_recording_sessions() {
         );
     }
     // With it, only this page and who has the token.
-    let server = Running::with(machine(&kept, &scratch, true, &[]));
+    let server = Running::with(machine(kept, &scratch, true, &[]));
     let (token, at) = (&server.token, server.at);
     let cookie = format!("Cookie: tally={token}\r\n");
     for target in targets {
@@ -420,7 +541,24 @@ fn attack_on_recording_sessions() {
         let reply = server.send(&format!("{}\r\n", server.head("GET", &format!("/api/v1/{target}"))));
         assert!(matches!(reply.status, 200 | 404), "{target}: {}", reply.status);
     }
-    let owner = format!("Authorization: Bearer {token}\r\n");
+    server
+}
+
+#[test]
+fn attack_on_recording_sessions() {
+    let kept = Kept::new();
+    let server = refused_without_right(
+        &kept,
+        &[
+            "sessions/stop?name=night",
+            "sessions/start?name=night",
+            "sessions?name=x&path=%5CSystem%5CProcesses",
+            "sessions/estimate?path=%5CSystem%5CProcesses",
+            "sessions/delete?name=night",
+            "providers/enable?name=x&on=0",
+        ],
+    );
+    let owner = format!("Authorization: Bearer {}\r\n", server.token);
     for target in [
         // What a session of the page cannot have: a command, an address, a folder.
         "sessions?name=x&path=%5CSystem%5CProcesses&run=id",
@@ -436,11 +574,12 @@ fn attack_on_recording_sessions() {
         "sessions/open?name=../x",
         "providers/enable?name=x&on=2",
     ] {
-        assert_eq!(post(&server, target, &owner).status, 400, "{target}");
+        assert_eq!(post_as(&server, target, &owner).status, 400, "{target}");
     }
     assert_eq!(kept.done(), Vec::<String>::new());
     // The page itself may.
-    let reply = post(&server, "sessions/stop?name=night", &format!("{cookie}Origin: http://{at}\r\n"));
+    let page = format!("Cookie: tally={}\r\nOrigin: http://{}\r\n", server.token, server.at);
+    let reply = post_as(&server, "sessions/stop?name=night", &page);
     assert_eq!((reply.status, kept.done().len()), (200, 1));
     attack(
         "pages",
@@ -448,5 +587,43 @@ fn attack_on_recording_sessions() {
          with a command, a folder or the name of another file",
         "refused without --allow-control; with it the cookie needs the Origin of this page; a session of \
          the page runs no command and chooses no folder",
+    );
+}
+
+#[test]
+fn attack_on_processes_and_the_interval() {
+    // A process of this test, which has to be there at the end.
+    let mut sleeper = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let id = sleeper.id();
+    let own = format!("processes/act?id={id}&start={}&do=kill", start_of(&sleeper));
+    let server = refused_without_right(&Kept::new(), &["interval?seconds=60", &own]);
+    let owner = format!("Authorization: Bearer {}\r\n", server.token);
+    for (target, status) in [
+        // Another process that had this id before, groups of processes, what is no number.
+        (format!("processes/act?id={id}&start=1&do=kill"), 409),
+        ("processes/act?id=0&start=1&do=kill".to_string(), 400),
+        (format!("processes/act?id=-{id}&start=1&do=kill"), 400),
+        ("processes/act?id=-1&start=1&do=kill".to_string(), 400),
+        ("processes/act?id=4294967295&start=1&do=kill".to_string(), 409),
+        (format!("processes/act?id={id}&start=x&do=kill"), 400),
+        (format!("processes/act?id={id}&start=1&do=9"), 400),
+        (format!("processes/act?id={id}&start=1&do=nice&nice=99"), 400),
+        ("interval?seconds=0".to_string(), 400),
+        ("interval?seconds=NaN".to_string(), 400),
+        ("interval?seconds=1e300".to_string(), 400),
+    ] {
+        let reply = post_as(&server, &target, &owner);
+        assert_eq!(reply.status, status, "{target}: {}", reply.text());
+    }
+    assert!(sleeper.try_wait().unwrap().is_none(), "a process was ended");
+    assert_eq!(server.get("/api/v1/hosts")[0]["interval"], json!(0.1));
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+    attack(
+        "pages",
+        "end processes and change the interval: without the right, from another site, with the id of a process that \
+         is another one now, or of a group",
+        "refused without --allow-control; with it the cookie needs the Origin of this page; a process is named by \
+         its id and its start",
     );
 }
