@@ -3,6 +3,7 @@
 // when axe finds something that people with a screen reader or without colours cannot use, or when the browser
 // reports an error or a request to another server.
 import { mkdirSync, readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
 import { lookAtStates } from "./states.mjs";
@@ -58,6 +59,11 @@ async function lookAtProfiles(page) {
   await inside.getByRole("button", { name: "Shop.Program.Main(string[])" }).waitFor();
   await check("profile-tree");
   await inside.locator("main").focus();
+  await page.keyboard.press("]");
+  await inside.getByRole("application", { name: "Flame graph" }).waitFor();
+  await inside.locator("main").focus();
+  await page.keyboard.press("[");
+  await inside.getByRole("application", { name: "Flame graph" }).waitFor({ state: "hidden" });
   await page.keyboard.press("]");
   const picture = inside.getByRole("application", { name: "Flame graph" });
   await picture.focus();
@@ -149,6 +155,14 @@ async function lookAtFleet() {
     await page.waitForFunction((at) => location.hash.includes(at), at);
     if (!(await names()).at(place)?.startsWith("<img")) faults.push(`${title} ${at}: ${await names()}`);
   }
+  // The arrows lead from host to host.
+  const focused = () => page.evaluate(() => document.activeElement?.textContent);
+  await rows.first().getByRole("button").focus();
+  const [top, second] = await names();
+  await page.keyboard.press("ArrowDown");
+  if (await focused() !== second) faults.push(`the down arrow leads from ${top} to ${await focused()}`);
+  await page.keyboard.press("ArrowUp");
+  if (await focused() !== top) faults.push(`the up arrow leads from ${second} to ${await focused()}`);
   await page.keyboard.press("Escape");
   await page.locator("h1").click();
   await page.keyboard.press("/");
@@ -266,6 +280,7 @@ async function lookAtTwo(page) {
   await page.getByRole("checkbox", { name: "side by side" }).check();
   await page.locator(".beside .plot").nth(1).waitFor();
   await look(page, "compare-beside");
+  await elsewhere(page, "the comparison", (other) => other.locator(".beside .plot").nth(1).waitFor());
   const one = await page.locator(".beside .chart").first().boundingBox();
   await page.mouse.move(one.x + one.width / 2, one.y + 60);
   await page.waitForFunction(() => new Set([...document.querySelectorAll(".beside .cursor")].map((one) => one.style.transform)).size === 1 && /[1-9]/.test(document.querySelector(".beside .cursor").style.transform));
@@ -278,6 +293,10 @@ async function lookAtTwo(page) {
   await first.getByText("Process(sh)").waitFor();
   await page.locator(".compare .plot").waitFor();
   await look(page, "compare-event");
+  await elsewhere(page, "the comparison by an event", async (other) => {
+    await other.locator(".compare .plot").waitFor();
+    if (await other.getByLabel("Align").inputValue() !== "event") throw new Error("it is by something else");
+  });
   await page.getByLabel("Align").selectOption("start");
   const card = page.locator("section.card", { hasText: "slower.csv" }).first();
   await card.getByRole("combobox").selectOption("tsv");
@@ -361,6 +380,22 @@ async function lookAtMoves(page) {
   await page.locator("details.table tbody tr").nth(9).waitFor();
   await page.keyboard.press("u");
   await page.waitForFunction((before) => { const wanted = new URLSearchParams(location.hash.split("?")[1]); return [wanted.get("from"), wanted.get("to")].join() === before; }, before);
+  // By keys: to the later rows and back, and out again.
+  const ends = () => rangeOf().split(",").map(Number);
+  await page.locator(".chart").focus();
+  await page.keyboard.press("Shift+ArrowLeft");
+  await moved(before);
+  await page.waitForTimeout(400);
+  const left = rangeOf();
+  await page.keyboard.press("Shift+ArrowRight");
+  await moved(left);
+  await page.waitForTimeout(400);
+  if (!(ends()[0] > Number(left.split(",")[0]))) faults.push(`Shift and the right arrow lead from ${left} to ${rangeOf()}`);
+  const narrow = ends();
+  await page.keyboard.press("-");
+  await moved(narrow.join());
+  await page.waitForTimeout(400);
+  if (!(ends()[1] - ends()[0] > narrow[1] - narrow[0])) faults.push(`"-" leads from ${narrow} to ${rangeOf()}`);
 }
 
 /** Pages of a browser that show the same have one stream; when its page is closed, another one goes on. */
@@ -517,6 +552,7 @@ async function lookAtInstances(page) {
   const up = await column(0);
   if (!sorted(up, 1)) faults.push(`not the smallest first: ${up}`);
   await look(page, "instances");
+  await elsewhere(page, "the order of the table", (other) => other.locator("table.instances th[aria-sort=ascending]", { hasText: "ID Process" }).waitFor());
   await page.locator("h1").click();
   await page.keyboard.press("/");
   await page.keyboard.type("_tot");
@@ -608,6 +644,131 @@ async function lookAtSavedLines(page) {
   await page.waitForFunction(() => !location.hash.includes("style=") && !location.hash.includes("axis="));
 }
 
+/** What somebody else sees who opens the address that is shown: the same. */
+async function elsewhere(page, name, check) {
+  await page.waitForTimeout(600);
+  const other = await open();
+  await other.goto(address);
+  await other.goto(page.url());
+  await check(other).catch((error) => faults.push(`another browser does not show ${name} at ${page.url()}: ${error.message}`));
+  await other.waitForTimeout(600);
+  if (other.url() !== page.url()) faults.push(`the address of ${name} became ${other.url()} of ${page.url()}`);
+  await other.context().close();
+}
+
+/** Processes: sorted by click and key, filtered, below their parents, more of them, with who runs them, at any second; and stopped after a yes. */
+async function lookAtProcesses(page) {
+  const sleeper = spawn("sleep", ["4321"]);
+  const column = (name) => page.evaluate((name) => {
+    const nth = [...document.querySelectorAll(".processes thead th")].findIndex((one) => one.innerText.startsWith(name));
+    return [...document.querySelectorAll(`.processes tbody tr > :nth-child(${nth + 1})`)].map((one) => one.innerText);
+  }, name);
+  const isSorted = (down) => page.waitForFunction((down) => {
+    const all = [...document.querySelectorAll(".processes tbody tr > :nth-child(2)")].map((one) => Number(one.innerText));
+    return all.length > 3 && all.every((one, at) => at === 0 || (down ? all[at - 1] >= one : all[at - 1] <= one));
+  }, down);
+  await page.getByRole("columnheader", { name: "Command line" }).waitFor();
+  if (!(await column("User")).some((one) => /^[a-z]/.test(one))) faults.push(`nobody runs the processes: ${await column("User")}`);
+  const rows = page.locator(".processes tbody tr");
+  const more = page.locator(".processes > button");
+  const [before, all] = [await rows.count(), Number(/\((\d+)\)/.exec(await page.locator(".processes h2").innerText())?.[1])];
+  if (before !== Math.min(20, all)) faults.push(`${before} processes of ${all}`);
+  await page.getByRole("columnheader", { name: "PID" }).getByRole("button").click();
+  await isSorted(false);
+  await page.keyboard.press("r");
+  await isSorted(true);
+  if (await more.count() > 0) {
+    await more.click();
+    await page.waitForFunction(() => document.querySelectorAll(".processes tbody tr").length > 20);
+  }
+  await page.locator("h1").click();
+  await page.keyboard.press("/");
+  await page.keyboard.type("sleep 4321");
+  await page.waitForFunction(() => document.querySelectorAll(".processes tbody tr").length === 1);
+  await page.locator("h1").click();
+  await page.keyboard.press("t");
+  await page.waitForURL((url) => ["sort=id", "back=1", "filter=sleep+4321", "tree=1"].every((part) => url.href.includes(part)));
+  await elsewhere(page, "the processes", async (other) => {
+    await other.waitForFunction(() => document.querySelectorAll(".processes tbody tr").length === 1);
+    await other.locator(".processes [aria-sort]", { hasText: "PID" }).waitFor();
+    if (!await other.getByRole("checkbox", { name: "Tree" }).isChecked()) throw new Error("it is no tree");
+  });
+  // Stopped only after a yes.
+  const state = () => readFileSync(`/proc/${sleeper.pid}/stat`, "utf8").split(") ")[1][0];
+  const act = rows.first().locator("select");
+  page.once("dialog", (dialog) => dialog.dismiss());
+  await act.selectOption("stop SIGSTOP");
+  await page.waitForTimeout(300);
+  if (state() === "T") faults.push("a process was stopped without a yes");
+  let asked = "";
+  page.once("dialog", (dialog) => { asked = dialog.message(); void dialog.accept(); });
+  await act.selectOption("stop SIGSTOP");
+  for (let nth = 0; nth < 200 && state() !== "T"; nth += 1) await page.waitForTimeout(50);
+  if (state() !== "T" || !asked.includes("sleep") || !asked.includes(String(sleeper.pid))) faults.push(`a process is ${state()} after "${asked}"`);
+  page.once("dialog", (dialog) => dialog.accept());
+  await act.selectOption("kill SIGKILL");
+  await page.locator(".processes").getByText("Nothing was found").waitFor();
+  // Seconds before, by keys and by the slider: the process is there again.
+  await page.locator("h1").click();
+  const when = () => page.locator(".when input").inputValue();
+  const last = Number(await when());
+  await page.keyboard.press("Shift+ArrowLeft");
+  await page.waitForURL((url) => url.href.includes("at="));
+  await page.getByRole("button", { name: "Continue", exact: true }).waitFor();
+  if (!(Number(await when()) < last)) faults.push(`the slider stays at ${last}`);
+  const at = Number(/at=(\d+)/.exec(page.url())[1]);
+  await page.keyboard.press("ArrowRight");
+  await page.waitForFunction((at) => Number(/at=(\d+)/.exec(location.hash)?.[1] ?? Infinity) > at, at);
+  await page.locator("main").getByRole("searchbox").fill("");
+  await page.locator(".when input").focus();
+  await page.keyboard.press("Home");
+  await elsewhere(page, "a past second", (other) => other.getByRole("button", { name: "Continue", exact: true }).waitFor());
+  await look(page, "overview-past");
+  await page.getByRole("button", { name: "Continue", exact: true }).click();
+  await page.locator("h1").click();
+  await page.keyboard.press("t");
+  await page.getByRole("columnheader", { name: "Processor" }).getByRole("button").click();
+}
+
+/** The range that is typed, the interval, and what else of the monitor is in its address. */
+async function lookAtTimes(page) {
+  const [begin, end] = ["Begin", "End"].map((name) => page.locator(".toolbar").getByLabel(name, { exact: true }));
+  await page.locator("h1").click();
+  await page.keyboard.press(":");
+  if (!await begin.evaluate((one) => one === document.activeElement)) faults.push("':' does not lead to the begin of the range");
+  const now = await page.evaluate(() => new Date(Date.now() - new Date().getTimezoneOffset() * 60_000).toISOString().slice(0, 17));
+  await begin.fill(`${now}00`);
+  await begin.blur();
+  await page.waitForURL((url) => /from=\d+&to=\d+/.test(url.href));
+  const [from, to] = /from=(\d+)&to=(\d+)/.exec(page.url()).slice(1).map(Number);
+  if (from % 60_000 !== 0 || to <= from) faults.push(`the range begins at ${from} and ends at ${to}`);
+  await end.fill(`${now}30`);
+  await end.blur();
+  await page.waitForFunction((from) => Number(/to=(\d+)/.exec(location.hash)?.[1]) === from + 30_000, from);
+  if (!(await begin.inputValue()).startsWith(now.slice(0, 16))) faults.push(`the range says ${await begin.inputValue()}`);
+  await page.getByRole("button", { name: "Zoom out" }).click();
+  // The interval is that of the server.
+  const interval = page.locator(".toolbar").getByLabel("Interval");
+  const before = await interval.inputValue();
+  const is = (seconds) => page.waitForFunction(async (seconds) => (await (await fetch("api/v1/hosts")).json())[0].interval === seconds, seconds);
+  await interval.selectOption("5");
+  await is(5);
+  await interval.selectOption(before);
+  await is(Number(before));
+  // The chosen line, and that it is highlighted.
+  await page.locator("table.legend tbody tr").nth(1).getByRole("button").first().click();
+  await page.locator("h1").click();
+  await page.keyboard.press("h");
+  await page.waitForURL((url) => url.href.includes("line=") && url.href.includes("highlight=1"));
+  await elsewhere(page, "the chosen line", async (other) => {
+    await other.locator("table.legend tbody tr:nth-child(2)[aria-selected=true]").waitFor();
+    await other.locator(".toolbar [aria-pressed=true]", { hasText: "Highlight" }).waitFor();
+  });
+  await page.keyboard.press("h");
+  const report = await page.evaluate(async (href) => (await fetch(href)).text(), await page.locator(".toolbar a.button", { hasText: "Report" }).getAttribute("href"));
+  if (!report.includes('id="data">') || report.length < 50_000) faults.push(`the report of the history is ${report.slice(0, 200)}`);
+}
+
 /** The settings of the browser: colours of lines, and how numbers are written. */
 async function lookAtSettings(page) {
   const color = () => page.locator("table.legend tbody path").first().getAttribute("stroke");
@@ -637,6 +798,7 @@ await page.goto(address);
 if (!(page.url().includes("token"))) console.log("the token has left the address"); else faults.push("the token stays in the address");
 await page.getByRole("button", { name: "Overview", exact: true }).waitFor();
 await page.locator(".processes tbody tr").first().waitFor();
+await lookAtProcesses(page);
 await look(page, "overview");
 
 await page.keyboard.press("2");
@@ -683,6 +845,7 @@ await page.keyboard.press("Escape");
 await dialog.waitFor({ state: "detached" });
 await page.getByRole("button", { name: "Available Bytes" }).first().waitFor();
 
+await lookAtTimes(page);
 await lookAtProperties(page);
 await lookAtSavedLines(page);
 await lookAtThresholds(page);
@@ -773,6 +936,8 @@ await page.getByLabel("Interval").fill("0");
 await says("out of range");
 await page.getByLabel("Interval").fill("2s");
 await says("Sum");
+await page.getByLabel("Alert when").fill("\\Memory\\Available MBytes < 200");
+await page.getByLabel("Alert after").fill("30s");
 await look(page, "new-session");
 await page.keyboard.press("Enter");
 await page.getByRole("button", { name: "from the page", exact: true }).waitFor();
@@ -793,18 +958,32 @@ await made.waitFor({ state: "detached" });
 await session.getByRole("button", { name: "Show: night" }).click();
 await page.getByRole("alert").getByText("has no log yet").waitFor();
 await page.getByRole("alert").getByRole("button", { name: "Close" }).click();
+// The same by its key.
+await session.getByRole("button", { name: "night", exact: true }).click();
+await page.locator("h1").click();
+await page.keyboard.press("o");
+await page.getByRole("alert").getByText("has no log yet").waitFor();
+await page.getByRole("alert").getByRole("button", { name: "Close" }).click();
 await page.keyboard.press("6");
 await page.locator("tbody tr", { hasText: "healthy" }).first().waitFor();
 await look(page, "providers");
 await page.keyboard.press("/");
 await page.keyboard.type("memory");
-await page.waitForFunction(() => [...document.querySelectorAll("main tbody tr")].every((row) => /memory/i.test(row.textContent)));
+const allOfMemory = (on) => on.waitForFunction(() => document.querySelector("main tbody tr") && [...document.querySelectorAll("main tbody tr")].every((row) => /memory/i.test(row.textContent)));
+await allOfMemory(page);
+await elsewhere(page, "the filter of providers", allOfMemory);
 await page.getByRole("button", { name: "Events", exact: true }).click();
 await page.locator("tbody tr", { hasText: "Available MBytes" }).waitFor();
 await look(page, "events");
 await page.keyboard.press("/");
 await page.keyboard.type("no event has this");
 await page.getByText("Nothing was found").waitFor();
+await page.getByLabel("Level").selectOption("error");
+await elsewhere(page, "the filter of events", async (other) => {
+  await other.getByText("Nothing was found").waitFor();
+  if (await other.getByLabel("Level").inputValue() !== "error") throw new Error("the level is another one");
+});
+await page.getByLabel("Level").selectOption("");
 await page.getByRole("searchbox").fill("");
 await page.getByRole("button", { name: "Events", exact: true }).focus();
 await page.keyboard.press("?");

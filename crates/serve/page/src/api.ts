@@ -18,6 +18,8 @@ export type Host = {
   interval?: number | null; first?: number | null; last?: number | null; records?: number; columns?: number;
   format?: string; hosts?: string[]; damage?: number; faults?: string[]; bytes?: number; read?: number; closable?: boolean;
   trouble?: string | null; clock?: LogClock;
+  /** Of a live machine: its interval may be changed here, and, if it is that of the server, its processes may be. */
+  control?: boolean; processes?: boolean;
   /** Of an upload on its way: what the page called it. */
   tag?: string;
 };
@@ -34,7 +36,8 @@ export type Instance = { name: string; shown: string };
 export type Gauge = { value: number | null; missing?: string; history: (number | null)[]; path: string };
 export type Process = {
   name: string; instance: string; id: number | null; processor: number | null; memory: number | null;
-  bytes: number | null; threads: number | null;
+  bytes: number | null; threads: number | null; parent: number | null; depth: number; start: string | null;
+  user: string | null; command: string | null; service: string | null;
 };
 export type Folded = { names: string[]; sums: number[] };
 export type Overview = {
@@ -54,7 +57,9 @@ export type Overview = {
     addresses: string[] }[];
   idleInterfaces: Folded;
   pressure: { processor: Gauge; memory: Gauge[]; disk: Gauge[] };
-  processes: { count: number; hiddenIo: number; largest: Process[] } | null;
+  processes: { count: number; found: number; hiddenIo: number; leftOut: number; largest: Process[] } | null;
+  /** From when to when there is an overview. */
+  first?: number | null; last?: number | null;
 };
 export type Group = { title: string; english: string; unit: string; instances: { name: string; path: string; value: number }[] };
 export type Contributors = { time: number | null; groups: Group[] };

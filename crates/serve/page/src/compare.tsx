@@ -1,30 +1,25 @@
 // Logs beside each other: what differs most, and all of them over each other in a chart.
 import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { get, type Chart as ChartAnswer, type Comparison } from "./api";
 import { Chart, powerOf } from "./chart";
 import { duration, number } from "./format";
 import type { Data } from "./live";
 import { Swatch } from "./monitor";
-import { fail, hosts, say, theme } from "./state";
+import { align, beside, chosenAt, compared, fail, hosts, laid, MOST_COMPARED, say, theme } from "./state";
 import { rangesOf } from "./marks";
 import type { Finding } from "./report";
 import { lang, t } from "./words";
 
-const MOST = 8;
 const LETTERS = "ABCDEFGH";
-const chosen = signal(["", ""]);
-const align = signal<"start" | "clock" | "event">("start");
-/** What was found in each log, and when the chosen event was in it; without a choice its begin. */
+/** What was found in each log. */
 const found = signal<Record<string, Finding[]>>({});
-const chosenAt = signal<Record<string, number>>({});
 /** Of the first log with each of the others; all have one part of the first log. */
 const answers = signal<Comparison[]>([]);
 const overlay = signal<{ path: string; data: Data } | null>(null);
 /** Comparisons and charts take long, and somebody may want another one before they are there: the last one counts. */
 let [comparing, laying] = [0, 0];
 const works = signal(false);
-/** A chart for each log, with one axis and one cursor, instead of all in one. */
-const beside = signal(false);
 
 type Difference = Comparison["differences"][number];
 /** A counter in all logs; its numbers in each of them. */
@@ -55,7 +50,8 @@ async function compare(sides: string[]): Promise<void> {
       if (isOld()) return;
     }
     answers.value = made;
-    const most = lines()[0];
+    const all = lines();
+    const most = all.find(({ one }) => one.path === laid.peek()) ?? all[0];
     if (most) await lay(most.one.path, sides);
   } catch (error) { if (!isOld()) { answers.value = []; fail(error); } }
   if (!isOld()) works.value = false;
@@ -93,6 +89,7 @@ async function lay(path: string, sides: string[]): Promise<void> {
     const info = charts.find((one) => one)?.series[0];
     if (!info) return;
     const series = charts.map((_, nth) => ({ ...info, statistics: undefined, instance: all[nth]?.name ?? "", values: times.map((time) => rows.get(time)?.[nth] as number | null) }));
+    [laid.value, compared.value] = [path, sides];
     overlay.value = { path, data: { times, series, decimated: false, rows: times.length } };
   } catch (error) { if (own === laying) fail(error); }
 }
@@ -113,9 +110,12 @@ function axisOf(all: Data, power: number): [number, number] {
 
 export function Compare() {
   const logs = hosts.value.filter((one) => one.kind === "log" && one.state === "ready");
+  const sides = compared.value.slice(0, logs.length).map((id, nth) => (logs.some((one) => one.id === id) ? id : logs[nth].id));
+  const choose = (to: string[]) => { comparing += 1; laying += 1; works.value = false; compared.value = to; answers.value = []; overlay.value = null; laid.value = ""; look(to); };
+  // What an address names is compared at once.
+  const named = laid.value !== "" && answers.value.length === 0 && !works.value && sides.every((id, nth) => id === compared.value[nth]);
+  useEffect(() => { if (named) { look(sides); void compare(sides); } }, [named]);
   if (logs.length < 2) return null;
-  const sides = chosen.value.slice(0, logs.length).map((id, nth) => (logs.some((one) => one.id === id) ? id : logs[nth].id));
-  const choose = (to: string[]) => { comparing += 1; laying += 1; works.value = false; chosen.value = to; answers.value = []; overlay.value = null; look(to); };
   const [first] = answers.value;
   const both = overlay.value?.data;
   void theme.value;
@@ -129,7 +129,7 @@ export function Compare() {
           {align.value === "event" && <select aria-label={`${t("byEvent")} ${LETTERS[nth]}`} value={eventOf(id)} onChange={(event) => { chosenAt.value = { ...chosenAt.value, [id]: Number(event.currentTarget.value) }; }}>
             <option value={logs.find((one) => one.id === id)?.first ?? 0}>{t("begin")}</option>
             {found.value[id]?.map((one) => <option value={rangesOf(one)[0]?.from}>{one.title}</option>)}</select>}</label>)}
-        {other && sides.length < MOST && <button aria-label={`${t("compare")} +`} onClick={() => choose([...sides, other.id])}>+</button>}
+        {other && sides.length < MOST_COMPARED && <button aria-label={`${t("compare")} +`} onClick={() => choose([...sides, other.id])}>+</button>}
         {sides.length > 2 && <button aria-label={t("remove")} onClick={() => choose(sides.slice(0, -1))}>−</button>}
         <label>{t("align")} <select value={align.value} onChange={(event) => { align.value = event.currentTarget.value as "start"; look(sides); }}>
           <option value="start">{t("byStart")}</option><option value="clock">{t("byClock")}</option><option value="event">{t("byEvent")}</option></select></label>

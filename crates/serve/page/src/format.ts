@@ -96,6 +96,13 @@ export function minutesEast(milliseconds: number): number {
   return logClock.value ? minutesAt(milliseconds, logClock.value) : -new Date(milliseconds).getTimezoneOffset();
 }
 
+/** A time as people and fields type it, on the clock that is shown; and what they have typed. */
+export const typed = (milliseconds: number) => new Date(milliseconds + minutesEast(milliseconds) * 60_000).toISOString().slice(0, 19);
+export function timeOf(text: string): number | null {
+  const at = Date.parse(`${text}Z`);
+  return Number.isFinite(at) ? at - minutesEast(at - minutesEast(at) * 60_000) * 60_000 : null;
+}
+
 export function day(milliseconds: number): string {
   return text(milliseconds, logClock.value, { dateStyle: "short" });
 }

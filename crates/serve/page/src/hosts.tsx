@@ -35,7 +35,7 @@ function sortable(one: FleetHost, column: FleetColumn): number | null {
 
 /** As the terminal sorts: names from the first on, states from the worst, numbers from the largest, those without one last. */
 function sorted(all: FleetHost[]): FleetHost[] {
-  const { by, back } = fleetOrder.value;
+  const [by, back] = [fleetOrder.by.value, fleetOrder.back.value];
   const turn = back ? -1 : 1;
   return [...all].sort((one, other) => {
     const [left, right] = [sortable(one, by), sortable(other, by)];
@@ -93,7 +93,7 @@ export function Hosts() {
   const words = fleetFilter.value.toLowerCase().split(/\s+/);
   const text = (one: FleetHost) => `${one.name} ${t(STATE_WORDS[one.state])} ${one.why ?? ""}`.toLowerCase();
   const shown = sorted(all.filter((one) => words.every((word) => text(one).includes(word))));
-  const { by, back } = fleetOrder.value;
+  const [by, back] = [fleetOrder.by.value, fleetOrder.back.value];
   const move = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const buttons = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("tbody button")];
@@ -107,7 +107,7 @@ export function Hosts() {
       <div class="scroll" onKeyDown={move}><table>
         <thead><tr>{FLEET_COLUMNS.map((column) => (
           <th scope="col" class={column === "name" || column === "state" ? "" : "num"} aria-sort={by !== column ? undefined : (column === "name") === back ? "descending" : "ascending"}>
-            <button class="link" onClick={() => { fleetOrder.value = { by: column, back: by === column && !back }; }}>
+            <button class="link" onClick={() => { [fleetOrder.by.value, fleetOrder.back.value] = [column, by === column && !back]; }}>
               {t(TITLES[column])}{SHARES.includes(column) && " %"}{by === column ? (back ? " ▲" : " ▼") : ""}</button></th>))}</tr></thead>
         <tbody>{shown.map((one) => <Row key={one.id} one={one} />)}</tbody>
       </table></div>

@@ -6,7 +6,7 @@ import { brief, bytes, moment, number } from "./format";
 import { hidden } from "./live";
 import { ready } from "./logs";
 import { key, type Key } from "./keys";
-import { cursor, fail, FORMATS, host, isGone, isLive, lookedAt, notice, paths, said } from "./state";
+import { cursor, fail, filters, FORMATS, host, isGone, isLive, level, lookedAt, notice, paths, said, styles } from "./state";
 import { lang, languageOf, named, t, type Word } from "./words";
 
 /** An answer, or why there is none; and the host that was asked. */
@@ -18,8 +18,6 @@ const events = signal<Known<Events>>({});
 const opened = signal<string | null>(null);
 const making = signal(false);
 const busy = signal(false);
-const filters = [signal(""), signal("")];
-const level = signal("");
 
 /** Asks again and again while the screen is shown. */
 function useAnswer<T extends { pending?: boolean }>(into: Signal<Known<T>>, name: string, asked: () => Record<string, Value>, goesOn = () => true): void {
@@ -174,11 +172,10 @@ function Form() {
     const given = Object.fromEntries(new FormData(form.current ?? undefined)) as Record<string, string>;
     // Its clock is that of the browser.
     const time = (text: string) => (text ? new Date(text).getTime() : null);
-    return { ...given, begin: time(given.begin), end: time(given.end), path: paths.value };
+    return { ...given, begin: time(given.begin), end: time(given.end), path: given.allObjects ? [] : paths.value };
   };
   useSignalEffect(() => {
     void typed.value;
-    if (paths.value.length === 0) return;
     // What was typed before may be answered later.
     let isOld = false;
     const put = (one: Known<Estimate>) => { if (!isOld) estimate.value = one; };
@@ -187,6 +184,10 @@ function Form() {
   });
   const field = (name: string, word: Word, more: Record<string, unknown> = {}) => (
     <label>{t(word)} <input name={name} autoComplete="off" {...more} /></label>);
+  const flag = (name: string, word: Word) => <label class="check"><input type="checkbox" name={name} value="1" /> {t(word)}</label>;
+  // The first line with a threshold is what somebody wants to hear of.
+  const [limited] = Object.entries(styles.peek()).filter(([, one]) => one.threshold !== undefined).map(([path, one]) => `${path} > ${one.threshold}`);
+  const limit = useRef(limited ?? "").current;
   const { answer, why } = estimate.value;
   return (
     <form ref={form} class="panel toolbar" onInput={() => { typed.value += 1; }} onSubmit={(event) => { event.preventDefault(); void change("sessions", wanted()); }}>
@@ -194,7 +195,9 @@ function Form() {
       {field("begin", "beginAt", { type: "datetime-local" })}{field("end", "endAt", { type: "datetime-local" })}{field("duration", "duration", { placeholder: "8h", class: "short" })}
       <label>{t("format")} <select name="format">{FORMATS.map((one) => <option selected={one === "tally"}>{one}</option>)}</select></label>
       {field("rotateTime", "rotateTime", { placeholder: "1h", class: "short" })}{field("rotateSize", "rotateSize", { placeholder: "100M", class: "short" })}{field("segments", "keptLogs", { type: "number", min: 1, class: "short" })}{field("maxSize", "mostSize", { placeholder: "2G", class: "short" })}
-      <button class="main" disabled={busy.value || paths.value.length === 0}>{t("start")}</button>
+      {field("limit", "alertWhen", { defaultValue: limit, placeholder: "PATH > 90" })}{field("after", "alertAfter", { placeholder: "30s", class: "short" })}
+      {flag("event", "events")}{flag("allObjects", "allObjects")}
+      <button class="main" disabled={busy.value}>{t("start")}</button>
       <p role="status" class={why ? "bad" : ""}>{t("estimate")}: {why ?? (answer ? `≤ ${bytes(answer.bytesAnHour)}/${t("hour")}${answer.mostBytes === null ? "" : `, ${t("sum")} ≤ ${bytes(answer.mostBytes)}`} (tally)` : "…")}</p>
       <p>{paths.value.length === 0 ? t("none") : paths.value.map((path) => <><code>{path}</code> </>)}</p>
     </form>
@@ -206,10 +209,10 @@ export function Providers() {
   const known = providers.value.of === host.value ? providers.value : {};
   const own = known.answer;
   if (!own || own.pending) return <main><Missing of={known} /></main>;
-  const shown = own.providers.filter((one) => `${one.title} ${one.name} ${one.reason}`.toLowerCase().includes(filters[0].value.toLowerCase()));
+  const shown = own.providers.filter((one) => `${one.title} ${one.name} ${one.reason}`.toLowerCase().includes(filters.providers.value.toLowerCase()));
   return (
     <main>
-      <div class="toolbar"><Filter of={filters[0]} /><span class="soft">{number(shown.length)} {t("of")} {number(own.providers.length)}</span></div>
+      <div class="toolbar"><Filter of={filters.providers} /><span class="soft">{number(shown.length)} {t("of")} {number(own.providers.length)}</span></div>
       {!own.reportsHealth && <p>{t("noProviderData")}</p>}
       <div class="scroll" tabIndex={0} role="region" aria-label={t("providers")}><table>
         <thead><tr><th>{t("name")}</th><th>{t("state")}</th><th class="num">{t("kind")}</th><th class="num">{t("took")}</th><th class="num">p50</th><th class="num">p99</th>{(["avg", "share", "asked", "errors", "late", "restarts"] as const).map((word) => (
@@ -233,11 +236,11 @@ function Filter({ of }: { of: Signal<string> }) {
 }
 
 export function Events() {
-  useAnswer(events, "events", () => ({ filter: filters[1].value, level: level.value }));
+  useAnswer(events, "events", () => ({ filter: filters.events.value, level: level.value }));
   const own = events.value.answer;
   return (
     <main>
-      <div class="toolbar"><Filter of={filters[1]} />
+      <div class="toolbar"><Filter of={filters.events} />
         <label>{t("level")} <select value={level.value} onChange={(event) => { level.value = event.currentTarget.value; }}>
           <option value="">{t("whole")}</option>{(["error", "warning", "information"] as const).map((one) => <option value={one}>{t(one)}</option>)}</select></label>
         {own && <span class="soft">{number(own.found)} {t("of")} {number(own.all)}</span>}</div>

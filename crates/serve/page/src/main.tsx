@@ -17,7 +17,7 @@ import { Monitor, MONITOR_KEYS } from "./monitor";
 import { report, readReport } from "./report";
 import { ReportPage } from "./report-page";
 import { followServer, left, tryNow } from "./retry";
-import { HostPicker, Overview } from "./overview";
+import { HostPicker, Overview, OVERVIEW_KEYS } from "./overview";
 import {
   adding, addPaths, connection, fail, followAddress, frozen, helping, host, hostOf, inReport, isFleet, isGone, isLive, keepAddress, loadHosts, notice, openHost,
   paths, profile, readAddress, said, screen, SCREENS, show, styling, theme, THEMES, trouble, type Screen, type Theme,
@@ -85,8 +85,8 @@ const search = () => document.querySelector<HTMLElement>("main [type=search]");
 const table = (): Key[] => [
   key(`1 – ${tabs().length}`, "keyScreens", (name) => show(tabs()[Number(name) - 1]), undefined, tabs().map((_, nth) => String(nth + 1))),
   key("?", "keys", () => { helping.value = true; }), { ...key("A", "add", () => { adding.value = true; }), only: () => !inReport },
-  key("N", "englishNames", turnEnglish), { ...key("/", "filter", () => search()?.focus()), when: () => search() !== null }, { shown: "Esc", word: "close" },
-  ...HOST_KEYS, ...MONITOR_KEYS, ...SESSION_KEYS, ...ADD_KEYS,
+  key("N", "englishNames", turnEnglish), key(":", "time", () => document.querySelector<HTMLElement>("main [type=datetime-local], main [type=range]")?.focus()), { ...key("/", "filter", () => search()?.focus()), when: () => search() !== null }, { shown: "Esc", word: "close" },
+  ...OVERVIEW_KEYS, ...HOST_KEYS, ...MONITOR_KEYS, ...SESSION_KEYS, ...ADD_KEYS,
   // Those of the page in the page, which lists all of its own.
   ...([["[ ]", "view"], ["← → ↑ ↓", "move"], ["Enter, + −", "zoom"]] as [string, Word][]).map(([shown, word]) => ({ shown, word, on: "profile" as const })),
 ];
@@ -133,7 +133,7 @@ addEventListener("keydown", (event) => {
   const target = event.target as HTMLElement;
   if (event.ctrlKey || event.metaKey || event.altKey || adding.value || helping.value || styling.value || setting.value) return;
   if (target.closest("input, select, textarea, dialog") || (event.key === " " && target.closest("button, summary"))) return;
-  const name = event.key.toLowerCase();
+  const name = (event.shiftKey && event.key.startsWith("Arrow") ? "⇧" : "") + event.key.toLowerCase();
   const known = keyOf(table(), name, screen.value);
   if (known?.act && known.act(name) !== false) event.preventDefault();
 });

@@ -1,16 +1,16 @@
 // The monitor: toolbar, chart, value bar, legend, statistics of a selection, and who caused a spike.
 import { computed, signal, useSignalEffect } from "@preact/signals";
 import { useMemo, useRef, useState } from "preact/hooks";
-import { address, get, type Contributors, type Statistics } from "./api";
+import { act, address, get, type Contributors, type Statistics } from "./api";
 import { Chart, colour, dash, lookOf, powerOf } from "./chart";
-import { clock, duration, moment, number, power } from "./format";
+import { clock, duration, moment, number, power, timeOf, typed } from "./format";
 import { Heat } from "./heat";
 import { atRest, data, shownSeries, type Data } from "./live";
 import { key, type Key } from "./keys";
 import { Alerts } from "./alerts";
 import { Marks, openMark, useFindings } from "./marks";
 import {
-  addPaths, adding, chosen, connection, cursor, explain, fail, frozen, highlight, host, hostOf, inReport, isLive, MOST_NOTES, MOST_STYLES, notes, axis, styleOf, styles, styling, written,
+  addPaths, adding, chosen, connection, cursor, explain, fail, filters, frozen, highlight, host, hostOf, inReport, isLive, loadHosts, MOST_NOTES, MOST_STYLES, notes, axis, styleOf, styles, styling, tableOrder, written,
   paths, range, say, span, sweep, theme, trouble, undo, undoable, VIEWS, view, type View,
 } from "./state";
 import { CALM, MANY } from "./plot";
@@ -208,11 +208,36 @@ function Toolbar({ live }: { live: boolean }) {
       <button onClick={() => { styling.value = true; }} title="p">{t("properties")}</button>
       <button onClick={annotate} title="m">{t("note")}</button>
       <button disabled={undoable.value.length === 0} onClick={undo} title="u">{t("undo")}</button>
-      {!inReport && <a class="button" download href={savedView()}>{t("saveView")}</a>}
+      {!inReport && <><a class="button" download href={savedView()}>{t("saveView")}</a><a class="button" download href={address("report", { host: host.value, lang: lang.value })}>{t("report")}</a></>}
+      <Times />
       {range.value && <button onClick={() => { range.value = null; }}>{t("unzoom")}</button>}
-      {live && (frozen.value ? <span class="badge">{t("frozen")}</span> : <span class="soft">{t("interval")} {number(hostOf(host.value)?.interval)} s</span>)}
+      {live && (frozen.value ? <span class="badge">{t("frozen")}</span> : <Interval />)}
     </div>
   );
+}
+
+/** Where the range begins and ends, to be typed: on the clock of a log, else on that of the browser. */
+function Times() {
+  const set = (nth: number, text: string) => {
+    const at = timeOf(text);
+    if (at === null) return;
+    const { times } = data.peek();
+    const [from, to] = range.peek() ?? [times[0] ?? at, times[times.length - 1] ?? at];
+    const width = Math.max(1000, to - from || span.peek() * 1000);
+    // One end beyond the other takes it along.
+    range.value = nth ? [from < at ? from : at - width, at] : [at, range.peek() && at < to ? to : at + width];
+  };
+  return <>{(["beginAt", "endAt"] as const).map((word, nth) => <label>{t(word)} <input type="datetime-local" step="1" value={range.value ? typed(range.value[nth]) : ""} onChange={(event) => set(nth, event.currentTarget.value)} /></label>)}</>;
+}
+
+const INTERVALS = [0.5, 1, 2, 5, 15, 60];
+/** The interval of the live samples, which are the same for everybody who looks. */
+function Interval() {
+  const own = hostOf(host.value);
+  const now = own?.interval ?? 1;
+  if (!own?.control) return <span class="soft">{t("interval")} {number(now)} s</span>;
+  return <label>{t("interval")} <select value={now} onChange={(event) => void act("interval", { host: own.id, seconds: event.currentTarget.value }).then(loadHosts, fail)}>
+    {[...new Set([...INTERVALS, now])].map((one) => <option value={one}>{number(one)} s</option>)}</select></label>;
 }
 
 function ValueBar({ shown, one }: { shown: Data; one?: Line }) {
@@ -330,17 +355,13 @@ function Values({ shown }: Shown) {
   );
 }
 
-/** By which counter each object's instances are sorted, and which are shown. */
-const order = signal<Record<string, { counter: string; back: boolean }>>({});
-const filter = signal("");
-
 /** The instances of each object with their counters, at the cursor or now, sorted by any of them. */
 function Instances({ shown }: Shown) {
   const row = cursor.value === null ? -1 : shown.times.indexOf(cursor.value);
-  const needle = filter.value.toLowerCase();
+  const needle = filters.table.value.toLowerCase();
   return (
     <div>
-      <label>{t("filter")} <input type="search" value={filter.value} onInput={(event) => { filter.value = event.currentTarget.value; }} /></label>
+      <label>{t("filter")} <input type="search" value={filters.table.value} onInput={(event) => { filters.table.value = event.currentTarget.value; }} /></label>
       {[...new Set(shown.series.map((one) => one.object))].map((object) => {
         const rows = new Map<string, Map<string, number>>();
         shown.series.forEach((one, nth) => {
@@ -348,7 +369,10 @@ function Instances({ shown }: Shown) {
           if (one.object === object && name.toLowerCase().includes(needle)) rows.set(name, (rows.get(name) ?? new Map()).set(one.counter, nth));
         });
         const counters = [...new Set(shown.series.filter((one) => one.object === object).map((one) => one.counter))];
-        const by = order.value[object];
+        const english = (counter: string) => shown.series.find((one) => one.object === object && one.counter === counter);
+        const of = english(counters[0])?.objectEnglish ?? "";
+        const sorted = tableOrder.value[of];
+        const by = sorted && { ...sorted, counter: counters.find((counter) => english(counter)?.counterEnglish === sorted.counter) };
         const valueAt = (nth: number | undefined) => (nth === undefined ? undefined : row < 0 ? lastOf(shown.series[nth]) : shown.series[nth].values[row]);
         const valueOf = (name: string) => valueAt(rows.get(name)?.get(by?.counter ?? "")) ?? -Infinity;
         const names = [...rows.keys()];
@@ -358,7 +382,7 @@ function Instances({ shown }: Shown) {
           <div class="scroll"><table class="instances"><caption>{object}</caption>
             <thead><tr><th>{t("instance")}</th>{counters.map((counter) => {
               const isBy = by?.counter === counter;
-              return <th class="num" aria-sort={isBy ? (by.back ? "ascending" : "descending") : undefined}><button class="link" onClick={() => { order.value = { ...order.value, [object]: { counter, back: isBy && !by.back } }; }}>{counter}{isBy && (by.back ? " ▲" : " ▼")}</button></th>;
+              return <th class="num" aria-sort={isBy ? (by.back ? "ascending" : "descending") : undefined}><button class="link" onClick={() => { tableOrder.value = { ...tableOrder.value, [of]: { counter: english(counter)?.counterEnglish ?? "", back: isBy && !by.back } }; }}>{counter}{isBy && (by.back ? " ▲" : " ▼")}</button></th>;
             })}</tr></thead>
             <tbody>{names.slice(0, MOST_ROWS).map((name) => {
               const cells = rows.get(name);

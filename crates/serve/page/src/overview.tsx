@@ -4,9 +4,11 @@ import { useState } from "preact/hooks";
 import { early, get, type Folded, type Gauge, type Overview as Answer } from "./api";
 import { Spark } from "./chart";
 import { bits, brief, bytes, duration, moment, number, percent } from "./format";
+import { key, type Key } from "./keys";
 import { hidden } from "./live";
-import { adding, addPaths, connection, cursor, fail, host, hosts, isFleet, isGone, isLive, openHost, show } from "./state";
-import { t } from "./words";
+import { processesWanted, Processes, PROCESS_KEYS } from "./processes";
+import { adding, addPaths, connection, cursor, fail, host, hostOf, hosts, isFleet, isGone, isLive, openHost, show } from "./state";
+import { t, type Word } from "./words";
 
 /** The answer, and the host that it is of: what was asked of another one may come late. */
 const answer = signal<{ id: string; of: Answer } | null>(null);
@@ -20,12 +22,13 @@ function level(value: number | null): string {
   return value === null ? "" : value >= 90 ? "bad" : value >= 70 ? "high" : "";
 }
 
-function Line({ name, gauge, form, most, wide }: { name: string; gauge: Gauge; form: (value: number | null) => string;
-  most?: number; wide?: boolean }) {
+/** A gauge with its past: a share, unless it has another form. */
+function Line({ name, gauge, form = percent, wide }: { name: string; gauge: Gauge; form?: (value: number | null) => string; wide?: boolean }) {
+  const most = form === percent ? 100 : undefined;
   return (
     <button class="line" onClick={() => toChart([gauge.path])} title={gauge.missing ?? gauge.path} disabled={!gauge.path}>
       <span class="name">{name}</span>
-      <span class={`value ${most === 100 ? level(gauge.value) : ""}`}>{gauge.value === null ? "–" : form(gauge.value)}</span>
+      <span class={`value ${most ? level(gauge.value) : ""}`}>{gauge.value === null ? "–" : form(gauge.value)}</span>
       <Spark values={gauge.history} most={most} wide={wide} />
     </button>
   );
@@ -48,18 +51,36 @@ function Idle({ folded }: { folded: Folded }) {
   return <p class="soft" title={folded.names.join(", ")}>+ {folded.names.length} {t("idle")}: {bytes(folded.sums[0])}/s, {bytes(folded.sums[1])}/s</p>;
 }
 
+/** The milliseconds between two records. */
+const step = () => Math.max(1000, Math.round((hostOf(host.value)?.interval ?? 1) * 1000));
+/** Shows a time; from the end on what is there now. */
+function look(at: number): void {
+  const { first, last } = answer.peek()?.of ?? {};
+  if (first != null && last != null) cursor.value = at > last - step() / 2 ? null : Math.max(first, at);
+}
+
+export const OVERVIEW_KEYS: Key[] = [...PROCESS_KEYS, key("← → ⇧", "time", (name) => {
+  const by = step() * (name[0] === "⇧" ? 60 : 1);
+  look((cursor.peek() ?? answer.peek()?.of.last ?? 0) + (name.endsWith("left") ? -by : by));
+}, "overview", ["arrowleft", "arrowright", "⇧arrowleft", "⇧arrowright"])];
+
+/** A pane, if there is anything in it; what stands behind the title. */
+const Card = ({ of, more = "", is = true, children }: { of: Word; more?: string; is?: boolean; children: preact.ComponentChildren }) =>
+  (is ? <section class="card"><h2>{t(of)}{more}</h2>{children}</section> : null);
+const Device = ({ name, children }: { name: string; children: preact.ComponentChildren }) => <div class="device"><h3>{name}</h3>{children}</div>;
+
 export function Overview() {
   useState(() => {
     const came = cursor.peek() === null && host.peek() === hosts.peek()[0]?.id ? early("overview") : undefined;
     if (came) answer.value = { id: host.peek(), of: came };
   });
   useSignalEffect(() => {
-    const [id, at, stays] = [host.value, cursor.value, hidden.value];
+    const [id, at, stays, list] = [host.value, cursor.value, hidden.value, processesWanted()];
     if (!id || stays || isGone.value) return;
     const control = new AbortController();
     const load = async () => {
       try {
-        answer.value = { id, of: await get<Answer>("overview", { host: id, time: at }, control.signal) };
+        answer.value = { id, of: await get<Answer>("overview", { host: id, time: at, ...list }, control.signal) };
         connection.value = "there";
       } catch (error) { if (!control.signal.aborted) fail(error); }
       if (at === null && isLive() && !control.signal.aborted) timer = setTimeout(load, PERIOD);
@@ -76,9 +97,11 @@ export function Overview() {
     <main class="overview">
       <p class="when">{now.time === null ? t("waiting") : moment(now.time)}
         {cursor.value !== null && <button onClick={() => { cursor.value = null; }}>{t("go")}</button>}
+        {now.first != null && now.last != null && <input type="range" aria-label={t("time")} min={now.first} max={now.last} step={step()} value={cursor.value ?? now.last} aria-valuetext={moment(now.time)}
+          onInput={(event) => look(Number(event.currentTarget.value))} />}
         {processors.up.value !== null && <span class="soft">{t("up")} {duration(processors.up.value)}</span>}</p>
-      <section class="card cpu"><h2>{t("processors")}</h2>
-        <Line name="" gauge={processors.total} form={percent} most={100} wide />
+      <Card of="processors">
+        <Line name="" gauge={processors.total} wide />
         <ul class="cores">{processors.each.map((one) => (
           <li title={`${one.name}: ${percent(one.busy.value)}`}>
             <svg viewBox="0 0 10 40" preserveAspectRatio="none" role="img" aria-label={`${one.name}: ${percent(one.busy.value)}`}>
@@ -90,8 +113,8 @@ export function Overview() {
           {some(t("diskWait"), processors.waitingForDisk, percent)}{some(t("stolen"), processors.stolen, percent)}
           {some("", processors.speed, (value) => `${number(value)} MHz`)}</p>
         <p class="soft">{t("processes")} {number(processors.processes.value)} · {t("threads")} {number(processors.threads.value)} · {t("queue")} {number(processors.queue.value)}</p>
-      </section>
-      <section class="card"><h2>{t("memory")}</h2>
+      </Card>
+      <Card of="memory">
         {parts && memory.total && <>
           <svg class="parts" viewBox="0 0 100 8" preserveAspectRatio="none" role="img"
             aria-label={`${t("used")} ${bytes(parts[0])}, ${t("cached")} ${bytes(parts[1])}, ${t("free")} ${bytes(parts[2])}`}>
@@ -102,69 +125,57 @@ export function Overview() {
           <p class="soft">{t("used")} {bytes(parts[0])} · {t("cached")} {bytes(parts[1])} · {t("free")} {bytes(parts[2])}</p></>}
         <Line name={t("available")} gauge={memory.available} form={bytes} />
         <Line name={t("committed")} gauge={memory.committed} form={bytes} />
-        <Line name={memory.swapSize ? `${t("swap")} (${t("of")} ${bytes(memory.swapSize)})` : t("swap")} gauge={memory.swap} form={percent} most={100} />
-      </section>
-      <section class="card"><h2>{t("disks")}</h2>
-        {now.disks.map((disk) => <div class="device"><h3>{disk.name}</h3>
-          <Line name={t("busy")} gauge={disk.busy} form={percent} most={100} />
+        <Line name={memory.swapSize ? `${t("swap")} (${t("of")} ${bytes(memory.swapSize)})` : t("swap")} gauge={memory.swap} />
+      </Card>
+      <Card of="disks">
+        {now.disks.map((disk) => <Device name={disk.name}>
+          <Line name={t("busy")} gauge={disk.busy} />
           <Line name={t("readWord")} gauge={disk.read} form={rate} />
           <Line name={t("written")} gauge={disk.write} form={rate} />
-          <Line name={t("latency")} gauge={disk.latency} form={brief} /></div>)}
+          <Line name={t("latency")} gauge={disk.latency} form={brief} /></Device>)}
         <Idle folded={now.idleDisks} />
-      </section>
-      {now.fileSystems.length > 0 && <section class="card"><h2>{t("fileSystems")}</h2>
-        {now.fileSystems.map((one) => <Line gauge={one.share} form={percent} most={100}
+      </Card>
+      <Card of="fileSystems" is={now.fileSystems.length > 0}>
+        {now.fileSystems.map((one) => <Line gauge={one.share}
           name={`${one.name}${one.used !== null && one.size !== null ? `: ${bytes(one.used)} ${t("of")} ${bytes(one.size)}` : ""}`} />)}
         {now.otherFileSystems.names.length > 0 && <p class="soft" title={now.otherFileSystems.names.join(", ")}>
           + {now.otherFileSystems.names.length} {t("others")}</p>}
-      </section>}
-      <section class="card"><h2>{t("network")}</h2>
-        {now.interfaces.map((one) => <div class="device"><h3>{one.name}</h3>
+      </Card>
+      <Card of="network">
+        {now.interfaces.map((one) => <Device name={one.name}>
           {(one.addresses.length > 0 || one.speed !== null) && <p class="soft">{[...one.addresses,
             one.speed === null ? "" : `${t("link")} ${bits(one.speed)}`].filter(Boolean).join(" · ")}</p>}
           <Line name={t("received")} gauge={one.received} form={rate} />
           <Line name={t("sent")} gauge={one.sent} form={rate} />
           {one.totals[0] !== null && <p class="soft">
-            {t("sinceStart")}: {t("received")} {bytes(one.totals[0])} · {t("sent")} {bytes(one.totals[1])}</p>}</div>)}
+            {t("sinceStart")}: {t("received")} {bytes(one.totals[0])} · {t("sent")} {bytes(one.totals[1])}</p>}</Device>)}
         <Idle folded={now.idleInterfaces} />
-      </section>
-      {[pressure.processor, ...pressure.memory, ...pressure.disk].some((one) => one.value !== null) &&
-        <section class="card"><h2>{t("pressure")}</h2>
-          <Line name={t("processor")} gauge={pressure.processor} form={percent} most={100} />
-          <Line name={t("memory")} gauge={pressure.memory[0]} form={percent} most={100} />
-          <Line name={`${t("memory")}, ${t("allTasks")}`} gauge={pressure.memory[1]} form={percent} most={100} />
-          <Line name={t("disk")} gauge={pressure.disk[0]} form={percent} most={100} />
-          <Line name={`${t("disk")}, ${t("allTasks")}`} gauge={pressure.disk[1]} form={percent} most={100} />
-        </section>}
-      {now.sensors.length > 0 && <section class="card"><h2>{t("sensors")}</h2>
+      </Card>
+      <Card of="pressure" is={[pressure.processor, ...pressure.memory, ...pressure.disk].some((one) => one.value !== null)}>
+          <Line name={t("processor")} gauge={pressure.processor} />
+          <Line name={t("memory")} gauge={pressure.memory[0]} />
+          <Line name={`${t("memory")}, ${t("allTasks")}`} gauge={pressure.memory[1]} />
+          <Line name={t("disk")} gauge={pressure.disk[0]} />
+          <Line name={`${t("disk")}, ${t("allTasks")}`} gauge={pressure.disk[1]} />
+        </Card>
+      <Card of="sensors" is={now.sensors.length > 0}>
         {now.sensors.map((one) => <Line name={one.name} gauge={one.gauge} form={SENSOR[one.kind]} />)}
-      </section>}
-      {now.containers.length > 0 && <section class="card"><h2>{t("containers")} ({now.containers.length})</h2>
-        {now.containers.slice(0, 20).map((one) => <div class="device"><h3>{one.name}</h3>
-          <Line name={t("processor")} gauge={one.busy} form={percent} most={100} />
+      </Card>
+      <Card of="containers" more={` (${now.containers.length})`} is={now.containers.length > 0}>
+        {now.containers.slice(0, 20).map((one) => <Device name={one.name}>
+          <Line name={t("processor")} gauge={one.busy} />
           <Line name={t("memory")} gauge={one.memory} form={bytes} />
           <Line name={t("received")} gauge={one.received} form={rate} />
-          <Line name={t("sent")} gauge={one.sent} form={rate} /></div>)}
+          <Line name={t("sent")} gauge={one.sent} form={rate} /></Device>)}
         {now.containers.length > 20 && <p class="soft">+ {now.containers.length - 20} {t("others")}</p>}
-      </section>}
-      {now.graphics.length > 0 && <section class="card"><h2>{t("graphics")}</h2>
-        {now.graphics.map((one) => <div class="device"><h3>{one.name}</h3>
-          {one.busy.value !== null && <Line name={t("busy")} gauge={one.busy} form={percent} most={100} />}
+      </Card>
+      <Card of="graphics" is={now.graphics.length > 0}>
+        {now.graphics.map((one) => <Device name={one.name}>
+          {one.busy.value !== null && <Line name={t("busy")} gauge={one.busy} />}
           {one.own.value !== null && <Line name={t("memory")} gauge={one.own} form={bytes} />}
-          {one.shared.value !== null && <Line name={t("sharedGraphics")} gauge={one.shared} form={bytes} />}</div>)}
-      </section>}
-      <section class="card processes"><h2>{t("processes")} {now.processes ? `(${now.processes.count})` : ""}</h2>
-        <div class="scroll"><table>
-          <thead><tr><th>{t("name")}</th><th class="num">PID</th><th class="num">{t("processor")}</th><th class="num">{t("memory")}</th><th class="num">{t("io")}</th><th class="num">{t("threads")}</th></tr></thead>
-          <tbody>{(now.processes?.largest ?? []).slice(0, 20).map((one) => (
-            <tr key={`${one.id}-${one.instance}`}><th scope="row"><button class="link" onClick={() => toChart([`\\Process(${one.instance})\\% Processor Time`])}>{one.name}</button></th>
-              <td class="num">{one.id ?? "–"}</td><td class="num">{percent(one.processor)}</td><td class="num">{bytes(one.memory)}</td>
-              <td class="num">{one.bytes === null ? "–" : rate(one.bytes)}</td><td class="num">{number(one.threads)}</td></tr>))}
-          </tbody>
-        </table></div>
-        {now.processes !== null && now.processes.hiddenIo > 0
-          && <p class="soft">{t("hiddenIo").replace("{1}", number(now.processes.hiddenIo)).replace("{2}", number(now.processes.count))}</p>}
-      </section>
+          {one.shared.value !== null && <Line name={t("sharedGraphics")} gauge={one.shared} form={bytes} />}</Device>)}
+      </Card>
+      <Processes now={now} />
     </main>
   );
 }

@@ -5,6 +5,7 @@ import { duration, moment, number, percent } from "./format";
 import { StatisticsTable, Swatch } from "./monitor";
 import { report, reportChart, type Finding } from "./report";
 import { paths, range, say, show, theme } from "./state";
+import { Strips } from "./strips";
 import { namedAll, t } from "./words";
 
 const POINTS = 1000;
@@ -40,6 +41,7 @@ export function ReportPage() {
         <div class="scroll"><table><thead><tr><th>{t("counter")}</th><th class="num">≈</th><td /><td /></tr></thead>
           <tbody>{before.changes.map((one) => <tr><th scope="row">{one.path}</th><td class="num">{number(one.before)}</td>
             <td class="num">{number(one.after)} {one.unit}</td><td>{one.effect}</td></tr>)}</tbody></table></div></section>}
+      {about.strips.length > 0 && <Strips />}
       <section><h2>{t("findings")}</h2>
         {about.findings.length === 0 && <p>{t("noFindings")}</p>}
         <ol class="findings">{about.findings.map((one) => <FindingItem one={one} />)}</ol>

@@ -2,6 +2,7 @@
 import type { Column, LogClock, Statistics } from "./api";
 import type { Data } from "./live";
 import { statisticsOf } from "./statistics";
+import type { Word } from "./words";
 
 export type Finding = {
   title: string; severity: string; share: number; host: string; means: string; next: string;
@@ -16,6 +17,8 @@ export type Report = {
     changes: { path: string; effect: string; before: number; after: number; unit: string }[] };
   gaps: { time: number; seconds: number }[]; gapCount: number; restarts: { host: string; time: number }[];
   busiest: { title: string; unit: string; instances: { name: string; mean: number; max: number }[] }[];
+  /** What the overview shows: a word, and the path of its series. */
+  strips: [Word, string][];
   damage: number; made: number; points: number; decimated: boolean; leftOut: number; moreFindings: number;
   findings: Finding[]; series: (Omit<Column, "values"> & { step: number; statistics: Statistics })[];
 };

@@ -1,5 +1,5 @@
 // What the page shows. The part of it that can be sent to somebody else is in the address, behind the #.
-import { batch, computed, effect, signal, untracked } from "@preact/signals";
+import { batch, computed, effect, signal, untracked, type Signal } from "@preact/signals";
 import { ApiError, early, get, type Host } from "./api";
 import { remembered, t } from "./words";
 
@@ -52,8 +52,26 @@ export const cursor = signal<number | null>(null);
 /** The page of all live machines: how it is sorted, and what a machine has to contain. */
 export const FLEET_COLUMNS = ["name", "state", "processor", "memory", "disk", "diskBytes", "network", "pressure", "queue", "age", "clock"] as const;
 export type FleetColumn = (typeof FLEET_COLUMNS)[number];
-export const fleetOrder = signal<{ by: FleetColumn; back: boolean }>({ by: "name", back: false });
+export const fleetOrder = { by: signal<FleetColumn>("name"), back: signal(false) };
 export const fleetFilter = signal("");
+/** The processes of the overview: how they are sorted, what they contain, how many are shown, and whether below their parents. */
+export const PROCESS_SORTS = ["name", "id", "user", "processor", "memory", "bytes", "threads", "service", "command"] as const;
+export type ProcessSort = (typeof PROCESS_SORTS)[number];
+const ROWS = 20;
+export const processList = { sort: signal<ProcessSort>("processor"), back: signal(false), filter: signal(""), rows: signal(ROWS), tree: signal(false) };
+/** The table of instances: by which counter the rows of each object are sorted, both in English, and what they contain. */
+export const tableOrder = signal<Record<string, { counter: string; back: boolean }>>({});
+/** What the rows of each of these lists contain, and the level of events. */
+export const filters = { table: signal(""), providers: signal(""), events: signal("") };
+export const level = signal("");
+/** The comparison of logs: which, how they are aligned, when the chosen event was in each (without a choice its begin), whether beside each other, and which counter. */
+export const compared = signal(["", ""]);
+export const ALIGNMENTS = ["start", "clock", "event"] as const;
+export const MOST_COMPARED = 8;
+export const align = signal<(typeof ALIGNMENTS)[number]>("start");
+export const chosenAt = signal<Record<string, number>>({});
+export const beside = signal(false);
+export const laid = signal("");
 export const explained = signal<string>("");
 export const theme = signal<Theme>((remembered("theme") as Theme) ?? "auto");
 export const adding = signal(false);
@@ -225,6 +243,25 @@ export function undo(): void {
   });
 }
 
+/** What is in the address of a screen: the name, the text (none where all is as usual), and how the text is read. */
+type Part = [on: Screen, name: string, write: () => string, read: (text: string) => void];
+const word = (on: Screen, name: string, of: Signal<string>): Part => [on, name, () => of.value, (text) => { of.value = text; }];
+const flag = (on: Screen, name: string, of: Signal<boolean>): Part => [on, name, () => (of.value ? "1" : ""), (text) => { of.value = text === "1"; }];
+const choice = <T extends string>(on: Screen, name: string, of: Signal<T>, known: readonly T[], usual = known[0]): Part =>
+  [on, name, () => (of.value === usual ? "" : of.value), (text) => { of.value = known.find((one) => one === text) ?? usual; }];
+const count = (on: Screen, name: string, of: Signal<number>, [usual, least, most]: number[]): Part =>
+  [on, name, () => (of.value === usual ? "" : `${of.value}`), (text) => { of.value = Math.min(most, Math.max(least, Math.round(Number(text)) || usual)); }];
+const PARTS: Part[] = [
+  choice("monitor", "view", view, VIEWS), count("monitor", "span", span, [120, 10, 3600]),
+  ["monitor", "sweep", () => (sweep.value ? "" : "0"), (text) => { sweep.value = text !== "0"; }],
+  ["monitor", "line", () => chosen.value ?? "", (text) => { chosen.value = text || chosen.value; }], flag("monitor", "highlight", highlight),
+  word("monitor", "filter", filters.table), word("providers", "filter", filters.providers), word("events", "filter", filters.events), word("events", "level", level),
+  choice("overview", "sort", processList.sort, PROCESS_SORTS, "processor"), flag("overview", "back", processList.back), word("overview", "filter", processList.filter),
+  count("overview", "rows", processList.rows, [ROWS, 1, 2000]), flag("overview", "tree", processList.tree),
+  choice("hosts", "sort", fleetOrder.by, FLEET_COLUMNS), flag("hosts", "back", fleetOrder.back), word("hosts", "filter", fleetFilter),
+  choice("logs", "align", align, ALIGNMENTS), flag("logs", "beside", beside), word("logs", "compare", laid),
+];
+
 /** Reads the address; what is wrong in it is left out. */
 export function readAddress(): void {
   lastAddress = location.hash;
@@ -241,22 +278,25 @@ export function readAddress(): void {
     if (wanted.has("path")) paths.value = wanted.getAll("path");
     // The counters of one host are not those of another.
     else if (before && host.value !== before) [paths.value, chosen.value] = [[], null];
-    if (VIEWS.includes(wanted.get("view") as View)) view.value = wanted.get("view") as View;
-    span.value = Math.min(3600, Math.max(10, number("span") ?? span.value));
-    sweep.value = wanted.get("sweep") !== "0";
+    for (const [on, part, , read] of PARTS) if (on === name) read(wanted.get(part) ?? "");
     const [from, to] = [number("from"), number("to")];
     range.value = from !== null && to !== null && from < to ? [from, to] : null;
     const ends = wanted.get("axis")?.split("~").map(Number) ?? [];
     axis.value = ends.length === 2 && ends.every(Number.isFinite) && ends[0] < ends[1] ? [ends[0], ends[1]] : null;
-    styles.value = Object.fromEntries(wanted.getAll("style").slice(0, MOST_STYLES).map((one) => [one.slice(one.indexOf(" ") + 1), readStyle(one.split(" ")[0])]));
-    notes.value = wanted.getAll("note").slice(0, MOST_NOTES).map((one) => ({ time: parseFloat(one), text: one.slice(one.indexOf(" ") + 1) }))
+    const second = (one: string) => one.slice(one.indexOf(" ") + 1);
+    styles.value = Object.fromEntries(wanted.getAll("style").slice(0, MOST_STYLES).map((one) => [second(one), readStyle(one.split(" ")[0])]));
+    notes.value = wanted.getAll("note").slice(0, MOST_NOTES).map((one) => ({ time: parseFloat(one), text: second(one) }))
       .filter((one) => Number.isFinite(one.time));
+    if (name === "monitor") tableOrder.value = Object.fromEntries(wanted.getAll("order").map((one) => one.split("\\")).filter((parts) => parts.length === 3)
+      .map(([back, object, counter]) => [object, { counter, back: back === "1" }]));
+    const logs = wanted.getAll("log").slice(0, MOST_COMPARED);
+    if (logs.length > 1) {
+      compared.value = logs;
+      chosenAt.value = Object.fromEntries(wanted.getAll("event").map((one, nth) => [logs[nth], parseFloat(one)]).filter(([, time]) => Number.isFinite(time)));
+    }
     cursor.value = number("at");
     profile.value = wanted.get("id") ?? "";
     explained.value = wanted.get("counter") ?? explained.value;
-    const by = FLEET_COLUMNS.find((one) => one === wanted.get("sort"));
-    if (by) fleetOrder.value = { by, back: wanted.get("back") === "1" };
-    fleetFilter.value = wanted.get("filter") ?? fleetFilter.value;
   });
 }
 
@@ -286,22 +326,20 @@ export function keepAddress(): void {
   effect(() => {
     const search = new URLSearchParams();
     if (host.value) search.set("host", host.value);
+    for (const [on, name, text] of PARTS) if (on === screen.value && text()) search.set(name, text());
     if (screen.value === "monitor") {
       for (const path of paths.value) search.append("path", path);
-      if (view.value !== "line") search.set("view", view.value);
-      if (span.value !== 120) search.set("span", String(span.value));
-      if (!sweep.value) search.set("sweep", "0");
       if (axis.value) search.set("axis", axis.value.join("~"));
       for (const [path, one] of Object.entries(styles.value).slice(0, MOST_STYLES)) search.append("style", `${written(one)} ${path}`);
       for (const one of notes.value) search.append("note", `${Math.round(one.time)} ${one.text}`);
+      for (const [object, { counter, back }] of Object.entries(tableOrder.value)) search.append("order", [back ? 1 : 0, object, counter].join("\\"));
       if (range.value) { search.set("from", String(range.value[0])); search.set("to", String(range.value[1])); }
     }
-    if (screen.value === "explain") search.set("counter", explained.value);
-    if (screen.value === "hosts") {
-      search.set("sort", fleetOrder.value.by);
-      if (fleetOrder.value.back) search.set("back", "1");
-      if (fleetFilter.value) search.set("filter", fleetFilter.value);
+    if (screen.value === "logs" && laid.value) for (const log of compared.value) {
+      search.append("log", log);
+      if (align.value === "event") search.append("event", String(chosenAt.value[log] ?? ""));
     }
+    if (screen.value === "explain") search.set("counter", explained.value);
     if (screen.value === "profile" && profile.value) search.set("id", profile.value);
     if (cursor.value !== null) search.set("at", String(Math.round(cursor.value)));
     keep(`#${screen.value}?${search}`);
