@@ -9,7 +9,7 @@ import { build, transform } from "esbuild";
 import { minify } from "terser";
 
 const at = (name) => new URL(name, import.meta.url).pathname;
-/** The table of words as one text for each language, before all code: that compresses better than a list for each word
+/** The table of words as one text for each language, behind all code: that compresses better than a list for each word
     in the midst of it. */
 function packed(source) {
   const found = /const TABLE = (\{[^]*?\n\}) as const;/.exec(source);
@@ -20,8 +20,8 @@ function packed(source) {
   words.sort(([, one], [, other]) => (one[2] < other[2] ? -1 : 1));
   const columns = [words.map(([word]) => word), ...[0, 1, 2, 3].map((nth) => words.map(([, texts]) => texts[nth]))];
   if (columns.flat().some((text) => text.includes("|"))) throw new Error("a word has a |");
-  const table = `const COLUMNS = ${JSON.stringify(columns.map((texts) => texts.join("|")))}.map((texts) => texts.split("|"));`;
-  const code = source.replace(found[0], () => "declare const COLUMNS: string[][];").replace(look, () => "COLUMNS[LANGS.indexOf(lang.value) + 1][COLUMNS[0].indexOf(word)]");
+  const table = `function columns(){return${JSON.stringify(columns.map((texts) => texts.join("|")))}}`;
+  const code = source.replace(found[0], () => 'declare function columns(): string[];\nconst COLUMNS = columns().map((texts) => texts.split("|"));').replace(look, () => "COLUMNS[LANGS.indexOf(lang.value) + 1][COLUMNS[0].indexOf(word)]");
   return { table, code };
 }
 const { table, code } = packed(readFileSync(at("src/words.ts"), "utf8"));
@@ -34,7 +34,6 @@ const words = {
 const { outputFiles } = await build({
   plugins: [words],
   entryPoints: [at("src/main.tsx")],
-  banner: { js: table },
   bundle: true, write: false, charset: "utf8", legalComments: "none", target: "es2022",
   format: "iife", outdir: at("dist"), inject: [at("src/element.ts")],
   // `tsconfig.json` has the types of preact's runtime for JSX; `h` is shorter, compressed.
@@ -47,7 +46,7 @@ const small = await minify(text(".js"), {
   ecma: 2022, toplevel: true, compress: { passes: 3, unsafe_arrows: true, reduce_funcs: false, inline: 0, comparisons: false, lhs_constants: false }, format: { comments: false },
 });
 // A script ends where this stands, also within a string.
-const script = small.code.replaceAll("</script", "<\\/script");
+const script = `${small.code}${table}`.replaceAll("</script", "<\\/script");
 const style = (await transform(text(".css"), { loader: "css", minify: true, charset: "utf8", target: "es2022" })).code.trim();
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 // What unpacks the script in a report, where it is compressed: `src/report.rs` writes it.
