@@ -113,7 +113,7 @@ impl From<HostError> for Failure {
             HostError::File(_, io) if io.kind() == io::ErrorKind::NotFound => Kind::NotFound,
             HostError::Unknown(_) => Kind::NotFound,
             HostError::Line(..) => Kind::BadFile,
-            HostError::Address(_) | HostError::Twice(..) => Kind::Usage,
+            HostError::Address(_) | HostError::Twice(..) | HostError::Several(_) => Kind::Usage,
             _ => Kind::Other,
         };
         Failure::new(kind, error)
