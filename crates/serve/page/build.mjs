@@ -31,6 +31,8 @@ const words = {
     build.onLoad({ filter: /src\/words\.ts$/ }, () => ({ contents: code, loader: "ts" }));
   },
 };
+/** Properties of charts and their parts, which neither the server nor the browser knows: they get shorter names. */
+const OWN = /^(powers|looks|isChosen|isBusy|isClear|axisAt|onCursor|onPick|onZoom|onPan|onMark|onChoose|drawn|raster|decorate|rowAt|xOf|yOf|resized|frameOf|scaled|ground|pixels|trace|fine|factor|ticks)$/;
 const { outputFiles } = await build({
   plugins: [words],
   entryPoints: [at("src/main.tsx")],
@@ -43,7 +45,7 @@ const text = (end) => outputFiles.find((file) => file.path.endsWith(end)).text.t
 // esbuild puts the files together; terser makes them small, compressed 4 % smaller than esbuild would: what is repeated
 // as it is compresses better than what is inlined. Reading a signal is an effect: no `pure_getters`.
 const small = await minify(text(".js"), {
-  ecma: 2022, toplevel: true, compress: { passes: 3, unsafe_arrows: true, reduce_funcs: false, inline: 0, comparisons: false, lhs_constants: false }, format: { comments: false },
+  ecma: 2022, toplevel: true, compress: { passes: 3, unsafe_arrows: true, reduce_funcs: false, inline: 0, comparisons: false, lhs_constants: false }, format: { comments: false }, mangle: { properties: { regex: OWN } },
 });
 // A script ends where this stands, also within a string.
 const script = `${small.code}${table}`.replaceAll("</script", "<\\/script");
