@@ -256,15 +256,30 @@ fn a_host_that_hangs_stops_no_other() {
 
     use super::RrpSource;
     use crate::address::RrpAddress;
-    use crate::credentials::{Credentials, PasswordLogin};
+    use crate::credentials::{Credentials, FindCredentials, PasswordLogin};
+
+    struct Ann;
+    impl FindCredentials for Ann {
+        fn find(&self) -> Result<Credentials, tallymon_core::flow::SourceError> {
+            let login = PasswordLogin { user: "ann".into(), domain: None, password: "secret".into() };
+            Ok(Credentials::Password(login))
+        }
+
+        fn stamp(&self) -> u64 {
+            0
+        }
+
+        fn place(&self) -> String {
+            "a file".to_string()
+        }
+    }
 
     let source = |port: u16, timeout: u64| {
         let address: RrpAddress = match format!("rrp://ann@127.0.0.1:{port}").parse().unwrap() {
             crate::Address::Rrp(address) => address,
             other => panic!("{other}"),
         };
-        let login = PasswordLogin { user: "ann".into(), domain: None, password: "secret".into() };
-        RrpSource::new(address, Credentials::Password(login), "far", Duration::from_secs(timeout))
+        RrpSource::new(address, Box::new(Ann), "far", Duration::from_secs(timeout))
     };
     let (hangs, lies) =
         (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
