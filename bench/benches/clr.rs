@@ -2,8 +2,8 @@
 //! scaling, start-up, and a program that we did not write.
 //!
 //! The runtimes are those that the profiler's tests have downloaded into the target folder; missing ones are
-//! left out. The parts, each of at most three minutes, are `calls`, `shapes`, `scaling` and `programs`; `attach`, what
-//! it costs to look at a program that was not prepared, takes seven.
+//! left out. The parts, each of at most three minutes, are `calls`, `shapes`, `scaling` and `programs`;
+//! `attach`, what it costs to look at a program that was not prepared, takes seven.
 
 #[path = "clr/attach.rs"]
 mod attach;

@@ -151,7 +151,8 @@ fn costly_objects_are_read_by_name_only() {
     let system = System::open().unwrap();
     let all: Vec<TitleIndex> = system.objects().iter().map(|object| object.name).collect();
     let costly: Vec<TitleIndex> = all.iter().copied().filter(|object| system.is_costly(*object)).collect();
-    // Job Object Details, Process Details, those of graphics devices, Processor Performance Counters, and Print Queue.
+    // Job Object Details, Process Details, those of graphics devices, Processor Performance Counters, and
+    // Print Queue.
     assert_eq!(costly.len(), 7, "{costly:?}");
     let names = |snapshot: &Snapshot| -> Vec<TitleIndex> {
         let found = snapshot.objects().map(|object| object.header().name);

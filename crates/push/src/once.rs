@@ -55,9 +55,9 @@ impl fmt::Display for Undelivered {
 
 impl std::error::Error for Undelivered {}
 
-/// Sends one request, and waits until the receiver takes it, for at most three tries. Each try has the timeout
-/// of the endpoint; between them are 1 s and 2 s, or what the receiver asks for, at most 10 s. A redirect is
-/// not followed: what authorizes the request would be sent elsewhere.
+/// Sends one request, and waits until the receiver takes it, for at most three tries. Each try has the
+/// timeout of the endpoint; between them are 1 s and 2 s, or what the receiver asks for, at most 10 s. A
+/// redirect is not followed: what authorizes the request would be sent elsewhere.
 ///
 /// This blocks the thread, by the limits above at most for three timeouts and 20 s.
 ///

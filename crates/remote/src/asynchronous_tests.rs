@@ -82,10 +82,13 @@ fn work_that_was_ended_closes_its_socket() {
     let address = listener.local_addr().unwrap();
     // One to itself: no other thread does what is left here.
     let runtime = Runtime::new("own").unwrap();
-    let task = runtime.wait(async {
-        let stream = net::TcpStream::connect(address).await.unwrap();
-        spawn(async move { stream.readable().await })
-    });
+    let mut task = None;
+    runtime
+        .wait(async {
+            let stream = net::TcpStream::connect(address).await.unwrap();
+            task = Some(spawn(async move { stream.readable().await }));
+        })
+        .unwrap();
     let (mut peer, _) = listener.accept().unwrap();
     peer.set_read_timeout(Some(PATIENCE)).unwrap();
     task.unwrap().abort();

@@ -25,7 +25,7 @@ export async function lookAtStates({ open, look, faults, address }) {
   });
   // All but two of them.
   await page.waitForFunction(() => {
-    const found = /I\/O of (\d+) of (\d+) processes is not shown: it needs root/.exec(document.querySelector(".processes")?.textContent ?? "");
+    const found = /I\/O of (\d+) of (\d+) processes is hidden: root or CAP_SYS_PTRACE/.exec(document.querySelector(".processes")?.textContent ?? "");
     return found !== null && Number(found[2]) - Number(found[1]) === 2;
   });
   await look(page, "state-rights");

@@ -247,8 +247,8 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
-    /// Keeps the first series, and of those behind `last` as many as there is room for: they go before the others.
-    /// Each series is there once. Returns how many are left out.
+    /// Keeps the first series, and of those behind `last` as many as there is room for: they go before the
+    /// others. Each series is there once. Returns how many are left out.
     pub(crate) fn keep(&mut self, most: usize, last: usize) -> usize {
         let mut known = HashSet::new();
         let is_new: Vec<bool> = self.series.iter().map(|one| known.insert(one.path.clone())).collect();

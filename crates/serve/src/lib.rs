@@ -2,8 +2,8 @@
 //!
 //! [`Server::bind`] opens a port, for other machines over TLS; [`Server::address`] is what the user opens.
 //! The page and its data come from one program: nothing is requested from anywhere else. Only recording
-//! sessions, providers, processes and the interval can be changed, and only if the caller allows it. `docs/web.md` describes it, `docs/security.md`
-//! who may ask.
+//! sessions, providers, processes and the interval can be changed, and only if the caller allows it.
+//! `docs/web.md` describes it, `docs/security.md` who may ask.
 //!
 //! | module | does |
 //! |---|---|

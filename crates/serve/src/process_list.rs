@@ -1,5 +1,5 @@
-//! The processes of an overview as a request wants them: sorted, filtered, as a tree, at most so many; and who
-//! runs each of them and what it is, where somebody wants to know.
+//! The processes of an overview as a request wants them: sorted, filtered, as a tree, at most so many; and
+//! who runs each of them and what it is, where somebody wants to know.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -106,7 +106,8 @@ impl Wanted {
             .map(|row| Line { row, texts: known.and_then(|known| known.of(row)) })
             .collect();
         let count = rows.len();
-        // Where the kernel shows I/O of some, it hides that of the others. A rate needs two samples of a process.
+        // Where the kernel shows I/O of some, it hides that of the others. A rate needs two samples of a
+        // process.
         let shows = rows.iter().any(|line| line.row.bytes.is_some());
         let is_hidden = |line: &&Line<'_>| shows && line.row.processor.is_some() && line.row.bytes.is_none();
         let hidden = rows.iter().filter(is_hidden).count();
@@ -151,8 +152,8 @@ impl Wanted {
     }
 }
 
-/// Ends, stops, continues or renices a process of this machine, which its start time distinguishes from a later
-/// one with its id.
+/// Ends, stops, continues or renices a process of this machine, which its start time distinguishes from a
+/// later one with its id.
 pub(crate) fn act(processes: Option<&dyn Processes>, parameters: &Parameters) -> Result<Value, Refused> {
     let none = || Refused::not_found("this server changes no processes: they are those of another machine");
     let processes = processes.ok_or_else(none)?;

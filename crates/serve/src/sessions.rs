@@ -45,8 +45,8 @@ const ESTIMATE_NAME: &str = "estimate";
 pub struct SessionAccess {
     /// The sessions.
     pub sessions: Arc<dyn Sessions>,
-    /// Requests may start, stop, make and delete sessions, switch libraries of providers, and, on a server for
-    /// this machine only, end, stop and renice processes.
+    /// Requests may start, stop, make and delete sessions, switch libraries of providers, and, on a server
+    /// for this machine only, end, stop and renice processes.
     pub control: bool,
     /// Requests may open the logs of sessions. Whoever looks from another machine sees only what was given.
     pub opens_logs: bool,

@@ -49,7 +49,8 @@ pub struct Figures {
     pub stddev: Option<f64>,
     /// The smallest value that 95 % of the values do not exceed.
     pub p95: Option<f64>,
-    /// By which share of it the 95 % value may be wrong, because there were too many values to keep; 0 if it is exact.
+    /// By which share of it the 95 % value may be wrong, because there were too many values to keep; 0 if it
+    /// is exact.
     pub p95_within: f64,
     /// How much the straight line through the values rises in a minute; `None` if all have one time.
     pub slope: Option<f64>,
@@ -136,13 +137,14 @@ const FINEST: f64 = 0.001;
 /// The most buckets of a sketch; with more, two become one, and its values are right within twice the share.
 const MOST_BUCKETS: usize = 16_384;
 
-/// The numbers of values of each size, in buckets of which each is by the same factor larger than the one before:
-/// the percentile of any number of values is right within a share of it (DDSketch).
+/// The numbers of values of each size, in buckets of which each is by the same factor larger than the one
+/// before: the percentile of any number of values is right within a share of it (DDSketch).
 #[derive(Debug)]
 struct Sketch {
     /// The factor between two buckets.
     factor: f64,
-    /// The numbers of values below zero, of zero, and above it; those of each size by the number of its bucket.
+    /// The numbers of values below zero, of zero, and above it; those of each size by the number of its
+    /// bucket.
     below: BTreeMap<i32, u64>,
     zero: u64,
     above: BTreeMap<i32, u64>,

@@ -273,7 +273,8 @@ pub(crate) struct Doctor {
     /// Print JSON.
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
-    /// Give this program file the rights (capabilities) that let it read everything, after a question. Needs root.
+    /// Give this program file the rights (capabilities) that let it read everything, after a question. Needs
+    /// root.
     #[arg(long, conflicts_with_all = ["json", "verbose", "revoke"], help_heading = "Rights")]
     pub(crate) grant: bool,
     /// Take the rights of --grant away from this program file.

@@ -103,8 +103,8 @@ pub(crate) struct Serve {
     /// Use the token in this file, such as Prometheus' credentials_file, instead of a new one.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Let the page make, start, stop and delete recording sessions, which run as you, switch libraries, change
-    /// the interval, and, on this machine only, end, stop and renice processes.
+    /// Let the page make, start, stop and delete recording sessions, which run as you, switch libraries,
+    /// change the interval, and, on this machine only, end, stop and renice processes.
     #[arg(long, conflicts_with_all = ["stdio", "samba"])]
     allow_control: bool,
     /// Serve the page over TLS, and ask browsers for the password in this file, which nobody else may read.

@@ -98,7 +98,8 @@ fn as_user(place: &Place, programs: &Scratch, words: &[&str]) -> Option<Output> 
     Some(command.output().unwrap())
 }
 
-/// A user registers a library of hers to be loaded into whoever asks, and runs a `tally` that was given rights.
+/// A user registers a library of hers to be loaded into whoever asks, and runs a `tally` that was given
+/// rights.
 #[test]
 fn attack_a_library_of_a_user_and_a_program_with_rights() {
     if !rustix::process::geteuid().is_root() {

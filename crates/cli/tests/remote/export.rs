@@ -141,8 +141,8 @@ fn samba_serves_this_machine() {
     }
 }
 
-/// A client of Samba that we did not write: it prints the block of a host in hexadecimal. `level` says how calls
-/// are protected; 6 seals them.
+/// A client of Samba that we did not write: it prints the block of a host in hexadecimal. `level` says how
+/// calls are protected; 6 seals them.
 const IMPACKET: &str = r"
 import sys
 from impacket.dcerpc.v5 import transport, rrp

@@ -34,8 +34,8 @@ const LONG: usize = 64 << 10;
 const COUNTER: &str = r"\800000(*)\800002";
 const TEXT: &str = r"\800000(*)\800004";
 
-/// A machine with the clock of this one: other machines are compared with it. Its indexes are not those of this
-/// machine's own objects.
+/// A machine with the clock of this one: other machines are compared with it. Its indexes are not those of
+/// this machine's own objects.
 fn machine() -> HostileMachine {
     HostileMachine {
         object: 800_000,

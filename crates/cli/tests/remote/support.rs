@@ -80,8 +80,8 @@ impl Net {
 
 impl Net {
     /// Reads a sick host beside a healthy one, which this net must have as `healthy`. The value of the
-    /// healthy one is there, the code says that not all is, and it takes no longer than the deadline and what a busy
-    /// machine adds. Returns what was said.
+    /// healthy one is there, the code says that not all is, and it takes no longer than the deadline and what
+    /// a busy machine adds. Returns what was said.
     #[track_caller]
     pub(crate) fn beside(&self, variables: &[(&str, &str)], sick: &str, seconds: u64) -> String {
         self.beside_with(variables, &[], sick, seconds)

@@ -242,8 +242,8 @@ impl Drop for Holder {
     }
 }
 
-/// A process with much memory ends, and its name becomes that of another one with little. The peak of a process
-/// never falls, so no line may.
+/// A process with much memory ends, and its name becomes that of another one with little. The peak of a
+/// process never falls, so no line may.
 #[test]
 fn a_peak_never_falls_within_a_line() {
     const LARGE: usize = 24 << 20;

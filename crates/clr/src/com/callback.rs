@@ -167,9 +167,9 @@ unsafe extern "C" fn initialize(_this: *const c_void, unknown: *mut c_void) -> H
     }
 }
 
-/// Somebody attaches the profiler to a running program. The runtime is asked for the hooks, and its refusal is
-/// the answer: it allows them from the start only. Without an error, a profiler that records nothing would stay
-/// there, in the place of any other.
+/// Somebody attaches the profiler to a running program. The runtime is asked for the hooks, and its refusal
+/// is the answer: it allows them from the start only. Without an error, a profiler that records nothing would
+/// stay there, in the place of any other.
 unsafe extern "C" fn initialize_for_attach(
     _this: *const c_void,
     unknown: *mut c_void,

@@ -141,8 +141,8 @@ fn attaching_again_and_again_does_no_harm() {
             while seen == 0 && round % 2 == 0 {
                 trace.next(&mut |_| seen += 1).unwrap();
             }
-            // The stream ends without a word, as it does when a reader is killed. The oldest runtime can lose its
-            // port by that, once in 1,700 times, so it is asked to end the session.
+            // The stream ends without a word, as it does when a reader is killed. The oldest runtime can lose
+            // its port by that, once in 1,700 times, so it is asked to end the session.
             if host.version == "3.1" {
                 ender.end(PATIENCE).unwrap();
             }

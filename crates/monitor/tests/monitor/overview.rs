@@ -761,7 +761,8 @@ fn texts_of_processes_are_read_while_a_column_shows_them() {
     overview.run(3);
     has(&overview.bench.screen(), &["User", "Command Line", "Service", "www-data"]);
     assert!(overview.load.details_read.get() > 0);
-    // The columns before and behind the one that the table is sorted by are hidden, and stay so in the next table.
+    // The columns before and behind the one that the table is sorted by are hidden, and stay so in the next
+    // table.
     overview.bench.key(KeyCode::Left).types("X").key(KeyCode::Left).types("X");
     for _ in 0..3 {
         overview.bench.key(KeyCode::Right);

@@ -111,7 +111,8 @@ fn is_trusted(user: u32) -> bool {
     user == 0 || user == rustix::process::geteuid().as_raw() || Some(user) == *UNKNOWN
 }
 
-/// Whether this process has rights that its user has not, by capabilities of its program file or of a service.
+/// Whether this process has rights that its user has not, by capabilities of its program file or of a
+/// service.
 ///
 /// What such a process loads into itself gets these rights too, so it must not be what its user chose.
 pub fn has_more_rights_than_its_user() -> bool {

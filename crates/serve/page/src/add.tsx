@@ -174,7 +174,7 @@ export function Add() {
       </div>}
       <footer>
         <button class="main" onClick={add} disabled={!one || (object.value?.instances === true && marked.value.size === 0)}>{t("add")}</button>
-        <span class="soft">{t("added")}: {number(paths.value.length)}</span>
+        <span class="soft">{t("chart")}: {number(paths.value.length)}</span>
         <ul class="chips">{paths.value.map((path, nth) => (
           <li key={path} draggable onDragStart={(event) => { event.dataTransfer?.setData("text/plain", path); }} onDragOver={(event) => event.preventDefault()}
             onDrop={(event) => { event.preventDefault(); event.stopPropagation(); const moved = event.dataTransfer?.getData("text/plain") ?? ""; if (paths.value.includes(moved)) reorder(moved, nth); }}

@@ -198,7 +198,7 @@ function Form() {
       {field("limit", "alertWhen", { defaultValue: limit, placeholder: "PATH > 90" })}{field("after", "alertAfter", { placeholder: "30s", class: "short" })}
       {flag("event", "events")}{flag("allObjects", "allObjects")}
       <button class="main" disabled={busy.value}>{t("start")}</button>
-      <p role="status" class={why ? "bad" : ""}>{t("estimate")}: {why ?? (answer ? `≤ ${bytes(answer.bytesAnHour)}/${t("hour")}${answer.mostBytes === null ? "" : `, ${t("sum")} ≤ ${bytes(answer.mostBytes)}`} (tally)` : "…")}</p>
+      <p role="status" class={why ? "bad" : ""}>{t("size")}: {why ?? (answer ? `≤ ${bytes(answer.bytesAnHour)}/${t("hour")}${answer.mostBytes === null ? "" : `, ${t("sum")} ≤ ${bytes(answer.mostBytes)}`} (tally)` : "…")}</p>
       <p>{paths.value.length === 0 ? t("none") : paths.value.map((path) => <><code>{path}</code> </>)}</p>
     </form>
   );

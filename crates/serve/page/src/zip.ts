@@ -81,14 +81,14 @@ async function unpacked(file: Blob, one: Entry, told: (bytes: number) => void): 
  * that cannot be unpacked is told after the others. */
 export async function* unzip(file: File, told: (share: number) => void): AsyncGenerator<File> {
   const fault = (word: Word, name = "") => new ApiError(400, `${file.name}${name && `: ${name}`}: ${t(word)}`);
-  const all = (await list(file).catch(() => { throw fault("zipDamaged"); })).filter((one) => !/\/$|^__MACOSX\//.test(one.name));
+  const all = (await list(file).catch(() => { throw fault("zipOther"); })).filter((one) => !/\/$|^__MACOSX\//.test(one.name));
   const chosen = all.filter((one) => !VIEWS.test(one.name));
   if (chosen.length === 0) throw fault("zipEmpty");
   const faults: ApiError[] = [];
   for (const one of chosen) {
     if (one.flags & 1) { faults.push(fault("zipLocked", one.name)); continue; }
     if ((one.method !== 0 && one.method !== 8) || one.bytes > MOST_BYTES) { faults.push(fault("zipOther", one.name)); continue; }
-    const log = await unpacked(file, one, (bytes) => told(bytes / one.bytes)).catch(() => { faults.push(fault("zipDamaged", one.name)); });
+    const log = await unpacked(file, one, (bytes) => told(bytes / one.bytes)).catch(() => { faults.push(fault("zipOther", one.name)); });
     if (log) yield log;
   }
   if (faults.length > 0) throw new ApiError(400, faults.map((one) => one.message).join("; "));

@@ -31,8 +31,8 @@ const MOST_SERIES: usize = 64;
 
 /// Findings of which the first instance has a line, whether or not its counter is asked for.
 const MOST_PICTURES: usize = 10;
-/// The parts of the machine in the overview of a report, with the words of the page, and the counters that show
-/// each, the best one first. They are in every report of logs that have them.
+/// The parts of the machine in the overview of a report, with the words of the page, and the counters that
+/// show each, the best one first. They are in every report of logs that have them.
 const STRIPS: [(&str, &[&str]); 5] = [
     ("processor", &["Processor\\% Processor Time", "Processor Information\\% Processor Time"]),
     ("memory", &["Memory\\% Committed Bytes In Use", "Memory\\Pages/sec"]),
@@ -352,8 +352,8 @@ impl Report {
         }
     }
 
-    /// The words of the parts of the machine in the overview, each with the path of the series that shows it: the
-    /// sum of all instances, else the one that had most.
+    /// The words of the parts of the machine in the overview, each with the path of the series that shows it:
+    /// the sum of all instances, else the one that had most.
     fn strips(&mut self) -> Vec<(&'static str, String)> {
         if self.chart.rows.times.len() < 2 {
             return Vec::new();

@@ -168,7 +168,7 @@ fn what_is_selected_has_the_numbers_of_every_row() {
     let made = report(&options(vec![log.clone()], vec![r"\Process(*)\% Processor Time".into()]));
     let page = scratch.join("report.html");
     std::fs::write(&page, made.unwrap().html().unwrap()).unwrap();
-    let server = Running::start(false, &[log.clone()]);
+    let server = Running::start(false, std::slice::from_ref(&log));
     let (address, shots) = (format!("file://{}", page.display()), scratch.join("shots"));
     let all = [address.as_ref(), server.first.as_ref(), shots.as_ref(), log.as_ref()];
     look_with(("brush.mjs", "chromium", "CHROMIUM"), &all, "heat");
@@ -307,8 +307,8 @@ fn a_report_that_compares_two_logs() {
     look(&arguments, "report-monitor");
 }
 
-/// What is found has a line in the report, whether or not its counter is a usual one; the overview has a strip for
-/// each part of the machine, and the report says what the machine has.
+/// What is found has a line in the report, whether or not its counter is a usual one; the overview has a
+/// strip for each part of the machine, and the report says what the machine has.
 #[test]
 fn a_report_shows_what_it_found_and_the_whole_time() {
     let scratch = Scratch::new();

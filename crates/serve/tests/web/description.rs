@@ -177,7 +177,8 @@ fn names_of(method: &Value) -> impl Iterator<Item = &str> {
     method["parameters"].as_array().into_iter().flatten().filter_map(|one| one["name"].as_str())
 }
 
-/// Requests that change something, that give files, and that are refused: their statuses and answers are described.
+/// Requests that change something, that give files, and that are refused: their statuses and answers are
+/// described.
 #[test]
 fn what_is_refused_and_what_changes_something_is_as_described() {
     let scratch = Scratch::new();

@@ -1,5 +1,5 @@
-//! Writes the pages of all commands and of all errors with `TALLYMON_BLESS=1`, and compares them: they are what
-//! the program prints.
+//! Writes the pages of all commands and of all errors with `TALLYMON_BLESS=1`, and compares them: they are
+//! what the program prints.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -106,8 +106,8 @@ impl Table {
         Ok(Some(table))
     }
 
-    /// Reads the object with the details from now on if a column shows one of its texts: reading it is costly.
-    /// Returns whether it was not read before.
+    /// Reads the object with the details from now on if a column shows one of its texts: reading it is
+    /// costly. Returns whether it was not read before.
     pub(super) fn want_details(&mut self) -> Result<bool, SourceError> {
         let details = self.columns.iter().map(|column| column.object).find(|object| *object != self.object);
         let Some(details) = details.filter(|_| !self.has_details) else { return Ok(false) };
