@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed assumption of a test is its failure")]
 
+use std::cell::Cell;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -68,7 +69,9 @@ struct Way {
     name: &'static str,
     /// How many categories the other machine has at least.
     categories: usize,
-    has_locked: bool,
+    /// How many programs may still ask `locked`: over TLS a server answers nobody after ten failures in a
+    /// minute.
+    locked: Cell<u32>,
     /// What plays the other machine as long as the test lasts.
     _machine: Option<(Samba, Export)>,
 }
@@ -103,7 +106,7 @@ fn by_ssh(folder: &Path, tally: &Path) -> Way {
     );
     fs::write(&ssh, script).unwrap();
     fs::set_permissions(ssh, fs::Permissions::from_mode(0o755)).unwrap();
-    Way { name: "ssh", categories: 11, has_locked: false, _machine: None }
+    Way { name: "ssh", categories: 11, locked: Cell::new(0), _machine: None }
 }
 
 /// Samba with what `tally serve --samba` exports. `locked` is the same machine by another name,
@@ -138,7 +141,7 @@ fn by_rrp(folder: &Path, for_samba: &Path, tally: &Path) -> Option<Way> {
     fs::write(&credentials, format!("nobody@localhost wrong\nnobody@* {}\n", Samba::PASSWORD)).unwrap();
     fs::set_permissions(credentials, fs::Permissions::from_mode(0o600)).unwrap();
     // The ten usual objects; not every machine has each of them.
-    Some(Way { name: "rrp", categories: 8, has_locked: true, _machine: Some((samba, export)) })
+    Some(Way { name: "rrp", categories: 8, locked: Cell::new(u32::MAX), _machine: Some((samba, export)) })
 }
 
 /// A server with a key of ours, and one that knows another key.
@@ -152,7 +155,7 @@ fn by_tls(folder: &Path) -> Way {
     let servers =
         [("far", key_of_far, &*far), ("locked", key_of_locked, &*locked), ("away", key_of_far, away)];
     far::write_keys(&root, &own, &servers);
-    Way { name: "tls", categories: 11, has_locked: true, _machine: None }
+    Way { name: "tls", categories: 11, locked: Cell::new(1), _machine: None }
 }
 
 /// Runs the program, and the command beside it.
@@ -163,7 +166,9 @@ fn check(runtime: &str, mut command: Command, folder: &Path, tally: Option<&Path
         let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap());
         command.env("TALLYMON_TEST_FAR", "far").env("PATH", path);
         command.env("TALLYMON_TEST_CATEGORIES", way.categories.to_string());
-        if way.has_locked {
+        let left = way.locked.get();
+        if left > 0 {
+            way.locked.set(left - 1);
             command.env("TALLYMON_TEST_LOCKED", "locked");
         }
     }

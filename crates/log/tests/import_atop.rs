@@ -167,8 +167,10 @@ fn compare(path: &Path) -> usize {
                         own / times * 100.0
                     }
                 };
-                // A rate needs the sample before; a process that is new has none.
-                let is_new = || !rows[nth - 1].keys().any(|path| path.contains(&format!("({instance})")));
+                // A rate needs the sample before of the same process: a name of several may have been that of
+                // another one.
+                let id = format!(r"Process({instance})\ID Process");
+                let is_new = || rows[nth - 1].get(&id) != row.get(&id);
                 if how != "now" && (nth == 0 || label.starts_with("PR") && is_new()) {
                     continue;
                 }

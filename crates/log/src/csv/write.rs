@@ -120,7 +120,8 @@ impl<W: Write> CsvWriter<W> {
         for value in values {
             self.separator();
             match value {
-                Ok(Value::Text(text)) if !text.is_empty() => self.quoted(text),
+                // A record is a line, for most readers: a line of a text would begin a record.
+                Ok(Value::Text(text)) if !text.is_empty() => self.quoted(&text.replace(['\r', '\n'], " ")),
                 Ok(Value::Text(_)) => self.quoted(" "),
                 value => {
                     self.line.push('"');
@@ -176,14 +177,7 @@ impl<W: Write> CsvWriter<W> {
         if self.options.no_formulas && text.starts_with(FORMULA) {
             self.line.push('\'');
         }
-        for letter in text.chars() {
-            match letter {
-                '"' => self.line.push_str("\"\""),
-                // A record is a line, for most readers: a line of a text would begin a record.
-                '\r' | '\n' => self.line.push(' '),
-                letter => self.line.push(letter),
-            }
-        }
+        self.line.push_str(&text.replace('"', "\"\""));
         self.line.push('"');
     }
 
