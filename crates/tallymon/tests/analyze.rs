@@ -535,11 +535,23 @@ fn errors_of_each_resource_and_slow_flash_are_found() {
     let latency = |bad: f64| -> Box<dyn Fn(u64, f64) -> f64> {
         Box::new(move |second, _| if is_sick(second) { bad } else { 0.001 })
     };
+    let until_mount = |value: f64| -> Box<dyn Fn(u64, f64) -> f64> {
+        Box::new(move |second, _| if second < 600 { value } else { f64::NAN })
+    };
+    let since_mount = |value: f64| -> Box<dyn Fn(u64, f64) -> f64> {
+        Box::new(move |second, _| if second < 600 { f64::NAN } else { value })
+    };
     let columns: Columns = vec![
         (r"\PhysicalDisk(0 sdc /)\Avg. Disk sec/Transfer", latency(0.015)),
         (r"\PhysicalDisk(0 sdc /)\Disk Transfers/sec", Box::new(|_, _| 100.0)),
         (r"\PhysicalDisk(1 sdd /data)\Avg. Disk sec/Transfer", latency(0.015)),
         (r"\PhysicalDisk(1 sdd /data)\Disk Transfers/sec", Box::new(|_, _| 100.0)),
+        // Where a disk is mounted is part of its name.
+        (r"\PhysicalDisk(2 sde /)\Avg. Disk sec/Transfer", until_mount(0.001)),
+        (r"\PhysicalDisk(2 sde /)\Disk Transfers/sec", until_mount(100.0)),
+        (r"\PhysicalDisk(2 sde / /mnt)\Avg. Disk sec/Transfer", since_mount(0.015)),
+        (r"\PhysicalDisk(2 sde / /mnt)\Disk Transfers/sec", since_mount(100.0)),
+        (r"\Block Device(sde)\Rotational", Box::new(|_, _| 0.0)),
         // A disk that turns needs that long.
         (r"\Block Device(sdc)\Rotational", Box::new(|_, _| 0.0)),
         (r"\Block Device(sdd)\Rotational", Box::new(|_, _| 1.0)),
@@ -577,7 +589,7 @@ fn errors_of_each_resource_and_slow_flash_are_found() {
     assert_eq!(
         ids,
         [
-            ("disk-slow-solid", "0 sdc /", 1),
+            ("disk-slow-solid", "2 sde / /mnt", 2),
             ("file-system-errors", "sda", 1),
             ("memory-errors", "mc0", 1),
             ("memory-errors-uncorrected", "mc0", 1),

@@ -314,34 +314,38 @@ impl Pass {
                 continue;
             }
             // A counter without a wildcard belongs to all instances of the rule.
-            let name = rule.shared_name(&instance).to_owned();
-            let of = if is_wild { Some(name.clone()) } else { None };
-            self.sources.entry((number, slot, host.clone(), of.clone())).or_insert(course);
-            if slot == rule.each && rule.is_about(&instance) {
-                let counters = rule.counters.len();
-                let key = (number, host.clone(), name.clone());
-                if !self.watch_of.contains_key(&key) {
-                    self.watch_of.insert(key, self.watches.len());
-                    let mut watch = Watch::new(number, &host, &instance, counters);
-                    for (slot, column) in watch.columns.iter_mut().enumerate() {
-                        let source =
-                            |of: Option<String>| self.sources.get(&(number, slot, host.clone(), of)).copied();
-                        *column = source(Some(name.clone())).or_else(|| source(None));
-                    }
-                    self.watches.push(watch);
-                }
+            let device = rule.device(slot, &instance).map(str::to_owned);
+            let names = if is_wild {
+                [Some(Some(instance.clone())), device.clone().map(Some)]
+            } else {
+                [Some(None), None]
+            };
+            for name in names.into_iter().flatten() {
+                self.sources.entry((number, slot, host.clone(), name)).or_insert(course);
             }
-            match of {
-                Some(name) => {
-                    let watch = self.watch_of.get(&(number, host.clone(), name)).copied();
-                    if let Some(watch) = watch.and_then(|watch| self.watches.get_mut(watch)) {
-                        watch.set_column(slot, course);
-                    }
+            let key = (number, host.clone(), instance.clone());
+            if slot == rule.each && rule.is_about(&instance) && !self.watch_of.contains_key(&key) {
+                let mut watch = Watch::new(number, &host, &instance, rule.counters.len());
+                for (slot, column) in watch.columns.iter_mut().enumerate() {
+                    let source = |of: Option<&str>| {
+                        self.sources.get(&(number, slot, host.clone(), of.map(str::to_owned))).copied()
+                    };
+                    let of_device = || source(Some(rule.device(slot, &instance)?));
+                    *column = source(Some(&instance)).or_else(of_device).or_else(|| source(None));
                 }
-                None => {
-                    let of_rule = |watch: &&mut Watch| watch.rule == number && watch.host == host;
-                    self.watches.iter_mut().filter(of_rule).for_each(|watch| watch.set_column(slot, course));
-                }
+                self.watch_of.insert(key.clone(), self.watches.len());
+                self.watches.push(watch);
+            }
+            let is_its = |watch: &Watch| {
+                watch.rule == number
+                    && watch.host == host
+                    && (!is_wild || device.as_deref() == rule.device(slot, &watch.instance))
+            };
+            if !is_wild || device.is_some() {
+                let its = self.watches.iter_mut().filter(|watch| is_its(watch));
+                its.for_each(|watch| watch.set_column(slot, course));
+            } else if let Some(watch) = self.watch_of.get(&key).and_then(|at| self.watches.get_mut(*at)) {
+                watch.set_column(slot, course);
             }
         }
     }

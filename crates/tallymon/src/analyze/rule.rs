@@ -80,7 +80,8 @@ pub struct Rule {
     pub per_hour: bool,
     /// Instances that are left out, as patterns.
     pub except: Vec<String>,
-    /// Instances of its counters belong together if they are of one device, such as `0 sda /` and `sda`.
+    /// A counter of another object than that of `each` belongs to every instance of the same device, such as
+    /// `sda` to `0 sda /`.
     pub same_device: bool,
     /// The number that is shown and charted.
     pub value: Expression,
@@ -461,12 +462,17 @@ impl Rule {
         !self.except.iter().any(|pattern| Pattern::new(pattern).matches(instance))
     }
 
-    /// What the instances of its counters that belong together have in common.
-    pub(super) fn shared_name<'i>(&self, instance: &'i str) -> &'i str {
+    /// The device in the name of an instance, if a counter belongs to every instance of the same device: with
+    /// `same`, a counter of another object than that of `each`.
+    pub(super) fn device<'i>(&self, slot: usize, instance: &'i str) -> Option<&'i str> {
+        let object = |slot: usize| Some(self.counters.get(slot)?.1.object.to_string().to_lowercase());
+        if !self.same_device || object(slot) == object(self.each) {
+            return None;
+        }
         let mut words = instance.split(' ');
         let number = words.next().unwrap_or_default();
-        let is_disk = self.same_device && number.bytes().all(|byte| byte.is_ascii_digit());
-        if is_disk { words.next().unwrap_or(instance) } else { instance }
+        let is_disk = number.bytes().all(|byte| byte.is_ascii_digit());
+        Some(if is_disk { words.next().unwrap_or(instance) } else { instance })
     }
 }
 

@@ -50,8 +50,9 @@ fn reads_a_rule() {
 
 #[test]
 fn instances_of_one_device_belong_together() {
-    let other = toml(RULE).unwrap();
-    let same = toml(&RULE.replace("for = ", "same = \"device\"\nfor = ")).unwrap();
+    let turns = RULE.replace(r"\PhysicalDisk(*)\Disk Transfers/sec", r"\Block Device(*)\Rotational");
+    let other = toml(&turns).unwrap();
+    let same = toml(&turns.replace("for = ", "same = \"device\"\nfor = ")).unwrap();
     for (instance, name) in [
         ("0 sda /", "sda"),
         ("10 nvme0n1", "nvme0n1"),
@@ -61,8 +62,10 @@ fn instances_of_one_device_belong_together() {
         ("", ""),
         ("_Total", "_Total"),
     ] {
-        assert_eq!(same.rules[0].shared_name(instance), name, "{instance}");
-        assert_eq!(other.rules[0].shared_name(instance), instance);
+        assert_eq!(same.rules[0].device(1, instance), Some(name), "{instance}");
+        // Mount points tell the instances of one object apart.
+        assert_eq!(same.rules[0].device(0, instance), None);
+        assert_eq!(other.rules[0].device(1, instance), None);
     }
 }
 
