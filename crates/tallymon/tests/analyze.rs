@@ -626,6 +626,30 @@ fn rules_about_the_growth_in_an_hour_look_at_the_whole_log() {
 }
 
 #[test]
+fn the_growth_in_an_hour_of_few_records_is_that_between_them() {
+    let folder = Scratch::new();
+    let (log, file) = (folder.join("few.csv"), folder.join("own.toml"));
+    let rule = "[[rule]]\nid = 'grown'\ntitle = 'G'\nseverity = 'warning'\nper_hour = true\nmeans = 'M'\n\
+        counters = { bytes = '\\Process(*)\\Private Bytes' }\nwhen = 'bytes > 0'\n";
+    std::fs::write(&file, rule).unwrap();
+    let grown = |times: [&str; 3]| {
+        let mut text = String::from("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\box\\Process(a)\\Private Bytes\"\r\n");
+        for (time, value) in times.into_iter().zip([1e6, 2e6, 3e6]) {
+            write!(text, "\"11/21/2026 {time}.000\",\"{value}\"\r\n").unwrap();
+        }
+        std::fs::write(&log, text).unwrap();
+        let mut rules = RuleSet::default();
+        rules.add(&file).unwrap();
+        found(&log, rules).findings.first().map(|finding| finding.instances[0].worst)
+    };
+    // Two megabytes in twenty minutes, and in two.
+    assert!((grown(["10:00:00", "10:10:00", "10:20:00"]).unwrap() - 6e6).abs() < 1.0);
+    assert!((grown(["10:00:00", "10:01:00", "10:02:00"]).unwrap() - 6e7).abs() < 1.0);
+    // Two seconds say nothing about an hour.
+    assert_eq!(grown(["10:00:00", "10:00:01", "10:00:02"]), None);
+}
+
+#[test]
 fn counters_of_built_in_rules_exist_by_name() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
     // The names of our own counters, and those of PAL for the products of Windows.

@@ -25,6 +25,9 @@ use super::track::{Axis, Bucket, HOUR, Hours, Track};
 use super::values::Values;
 use super::watch::{Watch, seconds_between};
 
+/// The seconds from which a growth in an hour is concluded at least.
+const LEAST_FOR_AN_HOUR: f64 = 60.0;
+
 /// What a course has now: its value in the last record, and what the open bucket has of it. They are apart
 /// from the course, and beside each other, because every value of a log passes here.
 #[derive(Clone, Copy, Default)]
@@ -455,7 +458,12 @@ impl Pass {
     /// Decides the rules about the growth in an hour, of which the whole log is needed.
     fn grown_per_hour(&mut self) {
         let (Some(axis), Some(first), Some(last)) = (self.axis, self.first, self.last) else { return };
-        let (points, records, seconds) = (self.points(), self.records, self.span());
+        let (points, records, span) = (self.points(), self.records, self.span());
+        if span < LEAST_FOR_AN_HOUR {
+            return;
+        }
+        // As many distances as points: the last record is as long as the others.
+        let seconds = span * points as f64 / points.saturating_sub(1).max(1) as f64;
         for watch in &mut self.watches {
             let Some(rule) = self.rules.rules.get(watch.rule).filter(|rule| rule.per_hour) else { continue };
             let grown = |column: &Option<usize>| {

@@ -76,7 +76,7 @@ pub struct Rule {
     /// Counters of which the growth per second is used instead of the value: what counts since a start.
     pub growth: Vec<usize>,
     /// The condition is about the growth in an hour, over the whole log: from the mean of the first
-    /// thirtieth of its time to that of the last.
+    /// thirtieth of its time to that of the last. A log of less than a minute says nothing about it.
     pub per_hour: bool,
     /// Instances that are left out, as patterns.
     pub except: Vec<String>,

@@ -188,7 +188,8 @@ impl Track {
     }
 
     /// How much it grows in an hour: from the mean of the first thirtieth of so many seconds to that of the
-    /// last; a log of fewer points has fewer parts. `None` if one of the two has no value.
+    /// last; a log of fewer points has fewer parts. The seconds are as many distances as there are points.
+    /// `None` if one of the two has no value.
     pub(super) fn grown_per_hour(&self, axis: Axis, points: usize, seconds: f64) -> Option<f64> {
         let parts = points.min(PARTS);
         let part = |bucket: usize| bucket.saturating_mul(parts) / axis.buckets.max(1);
