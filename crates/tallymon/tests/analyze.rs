@@ -7,7 +7,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tallymon::analyze::{Analysis, Expression, FindingKind, RuleSet, Severity, analyze, why};
+use tallymon::analyze::{
+    Analysis, Expression, Finding, FindingKind, RuleSet, Severity, against, analyze, why,
+};
 use tallymon::clock::parse_rfc3339;
 use tallymon::core::path::CounterPath;
 use tallymon::core::time::FileTime;
@@ -401,6 +403,32 @@ fn sick_machines_have_their_trouble_as_the_first_finding() {
             assert!(limit.zip(expected).is_none_or(near), "{name}: {limit:?}");
         }
     }
+}
+
+#[test]
+fn a_leak_that_begins_later_is_the_same_finding_before_and_after() {
+    let folder = Scratch::new();
+    let bytes = |second: u64, noise: f64| 4e7 + 2.3e6 * second as f64 + 1e6 * noise;
+    let leak: Columns = vec![(r"\Process(hog)\Private Bytes", Box::new(bytes))];
+    let log = |name: &str, columns: Columns| {
+        let path = folder.join(name);
+        Machine { seed: 4, seconds: 3600 }.write(&path, columns);
+        [path]
+    };
+    let (quiet, late, whole) =
+        (log("quiet.csv", Vec::new()), log("late.csv", late_leak()), log("whole.csv", leak));
+    let trends = |before: &[PathBuf], after: &[PathBuf]| {
+        let options = ReadOptions::default();
+        let found = against(before, after, &rules(), &Selection::default(), &options).unwrap();
+        let count = |findings: Vec<&Finding>| {
+            findings.iter().filter(|finding| finding.kind == FindingKind::Trend).count()
+        };
+        (count(found.new_findings()), count(found.gone_findings()))
+    };
+    assert_eq!(trends(&quiet, &late), (1, 0));
+    assert_eq!(trends(&late, &quiet), (0, 1));
+    assert_eq!(trends(&late, &whole), (0, 0));
+    assert_eq!(trends(&whole, &late), (0, 0));
 }
 
 #[test]

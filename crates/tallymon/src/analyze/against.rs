@@ -6,6 +6,7 @@
 //! holds once in 92,378 counters.
 
 use std::collections::BTreeMap;
+use std::mem::{Discriminant, discriminant};
 use std::path::PathBuf;
 
 use tallymon_core::counter::CounterType;
@@ -157,17 +158,33 @@ pub fn against(
     Ok(Against { changes, compared, too_short, before: findings::of(before), after: findings::of(after) })
 }
 
-/// The findings that others do not have: another rule or title, or another host.
+/// The findings that others do not have: another rule; or, without a rule, another kind, counter, instance
+/// or way of it. Titles also say when it began, how often it was, or beyond which limit.
 fn without<'f>(findings: &'f [Finding], others: &[Finding]) -> Vec<&'f Finding> {
-    let name = |finding: &Finding| match &finding.kind {
-        FindingKind::Rule { id, origin, .. } => (id.clone(), origin.clone()),
-        _ => {
-            let path = finding.instances.first().map(|evidence| evidence.instance.clone());
-            (finding.title.clone(), path.unwrap_or_default())
+    let known: Vec<Identity<'_>> = others.iter().map(Identity::of).collect();
+    findings.iter().filter(|finding| !known.contains(&Identity::of(finding))).collect()
+}
+
+/// What a finding of one log has in common with the same one of another log.
+#[derive(PartialEq)]
+enum Identity<'f> {
+    Rule { id: &'f str, origin: &'f str },
+    Shape { kind: Discriminant<FindingKind>, counter: String, falls: bool },
+}
+
+impl Identity<'_> {
+    fn of(finding: &Finding) -> Identity<'_> {
+        if let FindingKind::Rule { id, origin, .. } = &finding.kind {
+            return Identity::Rule { id, origin };
         }
-    };
-    let known: Vec<(String, String)> = others.iter().map(name).collect();
-    findings.iter().filter(|finding| !known.contains(&name(finding))).collect()
+        let path = finding.instances.first().map(|evidence| evidence.path.as_str()).unwrap_or_default();
+        let counter = match CounterPath::parse(path) {
+            Ok(parsed) => CounterPath { machine: None, ..parsed.path }.to_string(),
+            Err(_) => path.to_owned(),
+        };
+        let falls = [" falls ", " is lower "].iter().any(|way| finding.title.contains(way));
+        Identity::Shape { kind: discriminant(&finding.kind), counter: counter.to_lowercase(), falls }
+    }
 }
 
 fn has_one_host(pass: &Pass) -> bool {
