@@ -281,7 +281,24 @@ fn two_logs_that_look_like_before_and_after_are_read_as_one_and_that_is_said() {
     let next = folder.write("next.csv", follows.as_bytes());
     let other = later("other.csv", "web2", " 13:0");
     let same = run(&folder, "same.csv", "web1", 30, 0);
-    for logs in [&[&old, &next][..], &[&old, &other], &[&old, &same], &[&old, &next, &new], &[&new]] {
+    // Counters that nothing looks at.
+    let unknown = |name: &str, counter: &str, hour: &str| {
+        let mut text = format!("\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\web1\\{counter}\"\r\n");
+        for second in 10..50 {
+            writeln!(text, "\"11/21/2026 {hour}:00:{second}.000\",\"1\"\r").unwrap();
+        }
+        folder.write(name, text.as_bytes())
+    };
+    let apples = unknown("apples.csv", "Orchard\\Apples", "12");
+    let pears = unknown("pears.csv", "Orchard\\Pears", "14");
+    for logs in [
+        &[&old, &next][..],
+        &[&old, &other],
+        &[&old, &same],
+        &[&old, &next, &new],
+        &[&new],
+        &[&apples, &pears],
+    ] {
         let words: Vec<&str> =
             std::iter::once("analyze").chain(logs.iter().map(|log| log.as_str())).collect();
         let ran = tally(&words);

@@ -93,7 +93,8 @@ pub struct Analysis {
     /// The time axis of all courses.
     pub axis: Option<Axis>,
     /// Two logs that were read as one, the earlier one first, although they look like before and after: both
-    /// have the same hosts and counters, and the later one begins long after the end of the other.
+    /// have the same hosts and the same counters that are looked at, and the later one begins long after the
+    /// end of the other.
     pub before_and_after: Option<(PathBuf, PathBuf)>,
 }
 

@@ -19,8 +19,9 @@ pub(super) struct Piece {
     pub(super) columns: Vec<usize>,
 }
 
-/// The earlier and the later of two logs of the same hosts and counters, whatever their instances, if one
-/// begins long after the other has ended: the parts of one recording follow each other.
+/// The earlier and the later of two logs of the same hosts and the same counters that are looked at, whatever
+/// their instances, if one begins long after the other has ended: the parts of one recording follow each
+/// other. Logs without such a counter have nothing in common.
 pub(super) fn before_and_after(
     pieces: &[Piece],
     courses: &[Course],
@@ -32,8 +33,8 @@ pub(super) fn before_and_after(
     // Most distances are those within the later log; a log of few records has none that is usual.
     let pause = distance?.saturating_mul(FOLLOWS);
     let is_apart = next.0.saturating_sub(end.0) > pause && begin < end && next < last;
-    (is_apart && names(first, courses) == names(second, courses))
-        .then(|| (first.path.clone(), second.path.clone()))
+    let (names, others) = (names(first, courses), names(second, courses));
+    (is_apart && names == others && !names.is_empty()).then(|| (first.path.clone(), second.path.clone()))
 }
 
 /// Host, object and counter of each column.
