@@ -5,10 +5,11 @@ use std::path::Path;
 
 use tallymon::core::counter::g17;
 use tallymon::core::flow::{NoValue, Value};
+use tallymon::core::title::Language;
 use tallymon::log::new_file::Overwrite;
 use tallymon::log::relog::{Options, relog};
 use tallymon::log::{Format, ReadOptions, Record};
-use tallymon::{Log, LogRow, LogSource};
+use tallymon::{Log, LogRow, LogSource, Query};
 use tallymon_testkit::{Scratch, shared};
 
 const BLG: &str = "logs/PowerShell_CounterSamples.blg";
@@ -46,6 +47,27 @@ fn values_of_a_binary_log_equal_what_windows_printed() {
         }
     }
     assert_eq!(compared, 242);
+}
+
+/// A user without a name is a number, and a text log says no types: the order of the columns does not matter.
+#[test]
+fn texts_that_are_numbers_stay_texts() {
+    let folder = Scratch::new();
+    let log = folder.join("users.csv");
+    for users in [["root", "4242"], ["4242", "root"]] {
+        let column = |nth: &str| format!(",\"\\\\box\\Process Details({nth})\\User\"");
+        let mut text = format!("\"(PDH-CSV 4.0) (UTC)(0)\"{}{}\r\n", column("a"), column("b"));
+        for second in 0..3 {
+            text += &format!("\"11/21/2026 10:00:0{second}.000\",\"{}\",\"{}\"\r\n", users[0], users[1]);
+        }
+        std::fs::write(&log, text).unwrap();
+        // As an object of a source, where all instances have one type.
+        let mut query = Query::new(Box::new(source(&log)), Language::ENGLISH).unwrap();
+        let handle = query.add(r"\Process Details(*)\User").unwrap();
+        query.collect().unwrap();
+        let found: Vec<_> = query.readings_of(handle).iter().map(|one| one.cell.value.clone()).collect();
+        assert_eq!(found, users.map(|user| Ok(Value::Text(user.to_owned()))));
+    }
 }
 
 #[test]

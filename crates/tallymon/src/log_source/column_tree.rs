@@ -130,6 +130,11 @@ impl LogObject {
                         block.set_text(counter, text);
                         block.state(counter, *state);
                     }
+                    // A text of digits only, such as the id of a user without a name.
+                    Ok((value, state)) if spec.counter_type.is_text() => {
+                        block.set_text(counter, &value.as_f64().unwrap_or_default().to_string());
+                        block.state(counter, *state);
+                    }
                     // A column of a text log that had numbers first.
                     Ok((Value::Text(_), _)) => block.state(counter, ValueState::Absent(Absence::Other)),
                     Ok((value, state)) => {
@@ -244,6 +249,12 @@ impl ColumnTree {
             });
             object.counters.len().saturating_sub(1)
         });
+        // In a text log each column has its own type, and some texts of a counter may look like numbers.
+        if let Some(spec) = object.counters.get_mut(counter)
+            && column.counter_type.is_text()
+        {
+            (spec.counter_type, spec.size) = (column.counter_type, Some(LONGEST_TEXT));
+        }
         Some(*object.columns.entry((instance, counter)).or_insert(position))
     }
 
