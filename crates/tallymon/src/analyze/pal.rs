@@ -49,20 +49,25 @@ struct Threshold {
 /// Adds the thresholds of a file and of those that it inherits from.
 pub(super) fn add(set: &mut RuleSet, bytes: &[u8], path: &Path) -> Result<(), RuleError> {
     // Thresholds use answers to questions of files that come later.
-    for part in [Part::Questions, Part::Thresholds] {
-        add_inherited(set, bytes, path, (part, &mut vec![path.to_owned()]))?;
+    for pass in [PalPass::Questions, PalPass::Thresholds] {
+        add_inherited(set, bytes, path, (pass, &mut vec![path.to_owned()]))?;
     }
     Ok(())
 }
 
 /// Adds the thresholds or the questions of a file only.
-pub(super) fn add_alone(set: &mut RuleSet, bytes: &[u8], path: &Path, part: Part) -> Result<(), RuleError> {
-    thresholds(set, bytes, path, part).map(|_| ())
+pub(super) fn add_alone(
+    set: &mut RuleSet,
+    bytes: &[u8],
+    path: &Path,
+    pass: PalPass,
+) -> Result<(), RuleError> {
+    thresholds(set, bytes, path, pass).map(|_| ())
 }
 
-/// What is read of a file.
+/// What one reading of a file takes from it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum PalPass {
     /// The questions, which become parameters.
     Questions,
     /// The thresholds, which may use the parameters of all files.
@@ -73,9 +78,9 @@ fn add_inherited(
     set: &mut RuleSet,
     bytes: &[u8],
     path: &Path,
-    (part, seen): (Part, &mut Vec<std::path::PathBuf>),
+    (pass, seen): (PalPass, &mut Vec<std::path::PathBuf>),
 ) -> Result<(), RuleError> {
-    for name in thresholds(set, bytes, path, part)? {
+    for name in thresholds(set, bytes, path, pass)? {
         let skip = |reason: String| Skipped {
             origin: path.display().to_string(),
             rule: format!("all of {name}"),
@@ -88,7 +93,7 @@ fn add_inherited(
             .map(|name| path.with_file_name(name))
             .find(|file| plain && file.is_file());
         match found {
-            None if part == Part::Questions => {}
+            None if pass == PalPass::Questions => {}
             None => set
                 .skip(skip("the file that it inherits from is not in its folder".to_owned()))
                 .map_err(|problem| fault(path, None, problem))?,
@@ -96,7 +101,7 @@ fn add_inherited(
             Some(file) => {
                 let bytes = read(&file).map_err(|error| fault(&file, None, error.to_string()))?;
                 seen.push(file.clone());
-                add_inherited(set, &bytes, &file, (part, seen))?;
+                add_inherited(set, &bytes, &file, (pass, seen))?;
             }
         }
     }
@@ -104,14 +109,14 @@ fn add_inherited(
 }
 
 /// Reads the thresholds of a file. Returns the files that it inherits from.
-fn thresholds(set: &mut RuleSet, bytes: &[u8], path: &Path, part: Part) -> Result<Vec<String>, RuleError> {
+fn thresholds(set: &mut RuleSet, bytes: &[u8], path: &Path, pass: PalPass) -> Result<Vec<String>, RuleError> {
     set.machine_parameters();
     let text = decode(bytes).map_err(|problem| fault(path, None, problem))?;
     let mut reader = Reader::from_str(&text);
     let mut file = FileReader {
         set,
         path,
-        part,
+        pass,
         analysis: Analysis::default(),
         within: Vec::new(),
         inherits: Vec::new(),
@@ -161,7 +166,7 @@ fn decode(bytes: &[u8]) -> Result<String, String> {
 struct FileReader<'s> {
     set: &'s mut RuleSet,
     path: &'s Path,
-    part: Part,
+    pass: PalPass,
     analysis: Analysis,
     within: Vec<Vec<u8>>,
     inherits: Vec<String>,
@@ -243,7 +248,7 @@ impl FileReader<'_> {
     /// Makes rules of the analysis that ends.
     fn finish(&mut self) -> Result<(), String> {
         let analysis = std::mem::take(&mut self.analysis);
-        if self.part == Part::Questions {
+        if self.pass == PalPass::Questions {
             return Ok(());
         }
         let means = plain(&analysis.description);

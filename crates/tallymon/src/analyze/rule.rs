@@ -28,7 +28,7 @@ use std::time::Duration;
 use tallymon_core::path::{CounterPath, Pattern};
 
 use super::expression::{Expression, ExpressionError};
-use super::pal::{Part, add_alone};
+use super::pal::{PalPass, add_alone};
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -237,27 +237,26 @@ impl RuleSet {
             if files.is_empty() {
                 return Err(fault(path, None, "no .toml or .xml file is in this folder"));
             }
-            let is_pal = |file: &&PathBuf| ending(file).as_deref() == Some("xml");
-            // All files of the folder are read, so that none has to follow those that it inherits from.
-            let part = |set: &mut RuleSet, file: &Path, part: Part| {
-                let bytes = read(file).map_err(|error| unreadable(file, error))?;
-                add_alone(set, &bytes, file, part)
-            };
-            files.iter().filter(is_pal).try_for_each(|file| part(self, file, Part::Questions))?;
-            return files.iter().try_for_each(|file| match is_pal(&file) {
-                true => part(self, file, Part::Thresholds),
-                false => self.add(file),
-            });
+            // Parameters first, so that no file has to follow those whose parameters it uses; the first value
+            // of a parameter counts.
+            for pass in [PalPass::Questions, PalPass::Thresholds] {
+                for file in &files {
+                    let bytes = read(file).map_err(|error| unreadable(file, error))?;
+                    match (ending(file).as_deref(), pass) {
+                        (Some("xml"), _) => add_alone(self, &bytes, file, pass)?,
+                        (_, PalPass::Questions) => {
+                            self.add_parameters(&toml_of(&utf8(bytes, file)?, file)?, file)?;
+                        }
+                        (_, PalPass::Thresholds) => self.add_toml(&utf8(bytes, file)?, file)?,
+                    }
+                }
+            }
+            return Ok(());
         }
         let bytes = read(path).map_err(|error| unreadable(path, error))?;
         match ending(path).as_deref() {
             Some("xml") => super::pal::add(self, &bytes, path),
-            Some("toml") => {
-                let text = String::from_utf8(bytes).map_err(|error| {
-                    fault(path, None, format!("byte {} is not UTF-8", error.utf8_error().valid_up_to()))
-                })?;
-                self.add_toml(&text, path)
-            }
+            Some("toml") => self.add_toml(&utf8(bytes, path)?, path),
             _ => Err(fault(path, None, "rules are in a .toml file, thresholds of PAL in an .xml file")),
         }
     }
@@ -268,18 +267,8 @@ impl RuleSet {
     ///
     /// It is not TOML, or not rules.
     pub fn add_toml(&mut self, text: &str, path: &Path) -> Result<(), RuleError> {
-        let table: toml::Table =
-            text.parse().map_err(|error: toml::de::Error| fault(path, None, not_toml(text, &error)))?;
-        known_keys(&table, &["parameters", "rule"]).map_err(|problem| fault(path, None, problem))?;
-        if let Some(parameters) = table.get("parameters") {
-            let parameters =
-                parameters.as_table().ok_or_else(|| fault(path, None, "parameters is not a table"))?;
-            for (name, value) in parameters {
-                let value = number_of(value)
-                    .ok_or_else(|| fault(path, None, format!("parameter {name:?} is not a number")))?;
-                self.parameter(name, Some(value)).map_err(|problem| fault(path, None, problem))?;
-            }
-        }
+        let table = toml_of(text, path)?;
+        self.add_parameters(&table, path)?;
         self.machine_parameters();
         let rules = table.get("rule").and_then(toml::Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let mut ids = HashSet::new();
@@ -292,6 +281,19 @@ impl RuleSet {
                 return Err(fault(path, Some(id), "another rule of this file has the same id"));
             }
             self.push(parsed).map_err(|problem| fault(path, Some(id), problem))?;
+        }
+        Ok(())
+    }
+
+    /// Adds the parameters of a TOML file.
+    fn add_parameters(&mut self, table: &toml::Table, path: &Path) -> Result<(), RuleError> {
+        let Some(parameters) = table.get("parameters") else { return Ok(()) };
+        let parameters =
+            parameters.as_table().ok_or_else(|| fault(path, None, "parameters is not a table"))?;
+        for (name, value) in parameters {
+            let value = number_of(value)
+                .ok_or_else(|| fault(path, None, format!("parameter {name:?} is not a number")))?;
+            self.parameter(name, Some(value)).map_err(|problem| fault(path, None, problem))?;
         }
         Ok(())
     }
@@ -490,6 +492,19 @@ pub(super) fn counter_path(text: &str) -> Result<CounterPath, String> {
         return Err(format!("{text:?}: only the instance may have a wildcard"));
     }
     Ok(parsed.path)
+}
+
+fn utf8(bytes: Vec<u8>, path: &Path) -> Result<String, RuleError> {
+    String::from_utf8(bytes)
+        .map_err(|error| fault(path, None, format!("byte {} is not UTF-8", error.utf8_error().valid_up_to())))
+}
+
+/// The table of a file of rules.
+fn toml_of(text: &str, path: &Path) -> Result<toml::Table, RuleError> {
+    let table: toml::Table =
+        text.parse().map_err(|error: toml::de::Error| fault(path, None, not_toml(text, &error)))?;
+    known_keys(&table, &["parameters", "rule"]).map_err(|problem| fault(path, None, problem))?;
+    Ok(table)
 }
 
 fn not_toml(text: &str, error: &toml::de::Error) -> String {

@@ -134,6 +134,26 @@ fn folders_are_read_in_order_and_other_files_refused() {
 }
 
 #[test]
+fn the_first_file_of_a_folder_gives_a_parameter_its_value() {
+    let folder = tallymon_testkit::Scratch::new();
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    let limit = || {
+        let mut set = RuleSet::default();
+        set.add(&folder).unwrap();
+        set.parameters.iter().find(|(name, _)| name == "Limit").unwrap().1
+    };
+    // A rule uses what a later file asks for.
+    write("a.toml", &RULE.replace("rate > 5", "rate > Limit"));
+    let question = r#"<QUESTION QUESTIONVARNAME="Limit" DEFAULTVALUE="16">Ask</QUESTION>"#;
+    write("b.xml", &format!("<?xml version=\"1.0\"?><PAL NAME=\"T\">{question}</PAL>"));
+    assert_eq!(limit(), Some(16.0));
+    write("c.toml", "[parameters]\nLimit = 99\n");
+    assert_eq!(limit(), Some(16.0));
+    write("a.toml", "[parameters]\nLimit = 99\n");
+    assert_eq!(limit(), Some(99.0));
+}
+
+#[test]
 fn the_example_of_the_documents_is_a_rule() {
     let source = include_str!("rule.rs");
     let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
