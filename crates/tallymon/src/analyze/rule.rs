@@ -426,6 +426,14 @@ impl RuleSet {
             }
         };
         let growing = texts(table.get("growth"), "growth")?;
+        let per_hour = match table.get("per_hour") {
+            None => false,
+            Some(value) => value.as_bool().ok_or("per_hour is neither true nor false")?,
+        };
+        if let Some(key) = ["for", "until", "growth"].iter().find(|key| per_hour && table.contains_key(**key))
+        {
+            return Err(format!("per_hour is about the whole log, so it cannot go with {key}"));
+        }
         let each_name = counters.get(each).map(|(name, _)| name.clone()).unwrap_or_default();
         let when = expression("when", needed("when")?)?;
         Ok(Rule {
@@ -435,10 +443,7 @@ impl RuleSet {
             resource: of(&RESOURCES, "resource", text("resource")?.unwrap_or("other"))?,
             each,
             growth: growing.iter().map(|name| slot("growth", name)).collect::<Result<_, _>>()?,
-            per_hour: match table.get("per_hour") {
-                None => false,
-                Some(value) => value.as_bool().ok_or("per_hour is neither true nor false")?,
-            },
+            per_hour,
             except: texts(table.get("except"), "except")?,
             same_device: match text("same")? {
                 None => false,

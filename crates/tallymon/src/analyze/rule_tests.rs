@@ -95,6 +95,9 @@ fn faults_say_where_and_what_is_expected() {
         ("[\"_Total\"]", "[1]", "except has no text"),
         ("for = \"2m\"", "same = \"disk\"", "same is \"disk\"; it may be \"device\""),
         ("for = \"2m\"", "per_hour = 1", "per_hour is neither true nor false"),
+        ("for = ", "per_hour = true\nfor = ", "so it cannot go with for"),
+        ("for = \"2m\"", "per_hour = true\nuntil = \"rate < 5\"", "so it cannot go with until"),
+        ("for = \"2m\"", "per_hour = true\ngrowth = [\"rate\"]", "so it cannot go with growth"),
     ] {
         let text = RULE.replacen(from, to, 1);
         let error = toml(&text).expect_err(from).to_string();
