@@ -593,6 +593,15 @@ fn errors_of_each_resource_and_slow_flash_are_found() {
             r"\Thermal Zone Information(0 x86_pkg_temp)\Throttle Reasons",
             Box::new(move |second, _| since(second, 1.0)),
         ),
+        // On Windows the second bit is a limit of the power supply, which is no heat.
+        (
+            r"\Thermal Zone Information(2 supply)\Throttle Reasons",
+            Box::new(move |second, _| since(second, 2.0)),
+        ),
+        (
+            r"\Thermal Zone Information(3 both)\Throttle Reasons",
+            Box::new(|second, _| if is_sick(second) { 3.0 } else { 0.0 }),
+        ),
         (
             r"\Thermal Zone Information(1 acpitz)\% Passive Limit",
             Box::new(|second, _| if is_sick(second) { 30.0 } else { 100.0 }),
@@ -624,7 +633,7 @@ fn errors_of_each_resource_and_slow_flash_are_found() {
             ("nfs-errors", "/home", 1),
             ("smb-errors", "//box/all", 1),
             ("thermal-limit", "1 acpitz", 1),
-            ("too-hot", "0 x86_pkg_temp", 1),
+            ("too-hot", "0 x86_pkg_temp", 2),
         ]
     );
 }
