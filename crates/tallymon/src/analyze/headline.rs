@@ -100,3 +100,39 @@ pub(super) const HEADLINES: [Headline; 29] = [
     process("Thread Count", Resource::Handles),
     process("Working Set", Resource::Memory),
 ];
+
+/// Load and wait of one thing: object, counter and instances of both. No instance: the sum of all.
+pub(super) struct Pair {
+    pub(super) load: (&'static str, &'static str),
+    pub(super) wait: (&'static str, &'static str),
+    /// Both have the same instance; else one has `_Total` and the other none.
+    pub(super) is_each: bool,
+    pub(super) resource: Resource,
+}
+
+/// What is looked through for a load from which on something waits.
+pub(super) const PAIRS: [Pair; 3] = [
+    Pair {
+        load: ("PhysicalDisk", "Disk Transfers/sec"),
+        wait: ("PhysicalDisk", "Avg. Disk sec/Transfer"),
+        is_each: true,
+        resource: Resource::Disk,
+    },
+    Pair {
+        load: ("PhysicalDisk", "Disk Bytes/sec"),
+        wait: ("PhysicalDisk", "Avg. Disk sec/Transfer"),
+        is_each: true,
+        resource: Resource::Disk,
+    },
+    Pair {
+        load: ("Processor", "% Processor Time"),
+        wait: ("Pressure", "% Processor Pressure Some"),
+        is_each: false,
+        resource: Resource::Processor,
+    },
+];
+
+/// The counters of all pairs: object and counter.
+pub(super) fn paired_counters() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PAIRS.iter().flat_map(|pair| [pair.load, pair.wait])
+}

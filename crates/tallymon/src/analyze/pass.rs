@@ -17,7 +17,7 @@ use super::ahead;
 use super::cause;
 use super::course::{Course, is_counter};
 use super::expression::{Expression, Gate};
-use super::headline::{HEADLINES, Headline};
+use super::headline::{HEADLINES, Headline, paired_counters};
 use super::machine::{self, MACHINE_RECORDS, Memory};
 use super::pieces::{self, Piece};
 use super::rule::RuleSet;
@@ -50,7 +50,7 @@ struct Door {
 /// What was read.
 pub(super) struct Pass {
     pub(super) rules: RuleSet,
-    /// The counters that anything looks at.
+    /// The counters that rules, headline counters, pairs of load and wait, or the search for causes use.
     used: UsedCounters,
     pub(super) courses: Vec<Course>,
     pub(super) watches: Vec<Watch>,
@@ -164,8 +164,8 @@ impl Pass {
         }
         let named = |(object, counter): (&str, &str)| UsedCounters::names_of(object, counter);
         let headlines = HEADLINES.iter().map(|of| (of.object, of.counter));
-        let used =
-            UsedCounters::new(wanted.keys().cloned().chain(headlines.chain(cause::counters()).map(named)));
+        let others = headlines.chain(paired_counters()).chain(cause::counters());
+        let used = UsedCounters::new(wanted.keys().cloned().chain(others.map(named)));
         Pass {
             rules,
             used,

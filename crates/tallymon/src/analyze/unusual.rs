@@ -7,7 +7,7 @@ use tallymon_log::zone::add_minutes;
 use super::cause::causes;
 use super::course::Course;
 use super::findings::{evidence_of, hurt, name_of};
-use super::headline::{Bad, HEADLINES, Headline};
+use super::headline::{Bad, HEADLINES, Headline, PAIRS, Pair};
 use super::pass::Pass;
 use super::rhythm::{self, Hour};
 use super::rule::{Resource, Severity};
@@ -22,36 +22,6 @@ const HOUR_SHARE: f64 = 0.3;
 const HOURS_SHARE: f64 = 0.2;
 /// Spikes last at least so many seconds.
 const SPIKE_SECONDS: f64 = 5.0;
-
-/// Load and wait of one thing: object, counter and instances of both. No instance: the sum of all.
-struct Pair {
-    load: (&'static str, &'static str),
-    wait: (&'static str, &'static str),
-    /// Both have the same instance; else one has `_Total` and the other none.
-    is_each: bool,
-    resource: Resource,
-}
-
-const PAIRS: [Pair; 3] = [
-    Pair {
-        load: ("PhysicalDisk", "Disk Transfers/sec"),
-        wait: ("PhysicalDisk", "Avg. Disk sec/Transfer"),
-        is_each: true,
-        resource: Resource::Disk,
-    },
-    Pair {
-        load: ("PhysicalDisk", "Disk Bytes/sec"),
-        wait: ("PhysicalDisk", "Avg. Disk sec/Transfer"),
-        is_each: true,
-        resource: Resource::Disk,
-    },
-    Pair {
-        load: ("Processor", "% Processor Time"),
-        wait: ("Pressure", "% Processor Pressure Some"),
-        is_each: false,
-        resource: Resource::Processor,
-    },
-];
 
 /// The findings of a course that a rule says nothing about.
 pub(super) fn of_course(
