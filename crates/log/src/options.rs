@@ -30,9 +30,9 @@ pub struct ReadOptions {
     /// What the reader of the log needs of it. Where a format finds that faster than everything, such as
     /// the parts of a lake, other counters and records may be left out; else it changes nothing.
     pub needed: Selection,
-    /// The counters whose values somebody uses; `None` for all. Where a format finds that faster, as a BLG
-    /// does, the values of others are not decoded, but for data blocks of whole objects: their columns are
-    /// there, without values. Names of another language ([`ReadOptions::names`]) turn it off.
+    /// The counters whose values the reader of the log uses; `None` for all. Where a format finds that
+    /// faster, as a BLG does, the values of others are not decoded, but for data blocks of whole objects: their
+    /// columns are there, without values. Names of another language ([`ReadOptions::names`]) turn it off.
     pub used: Option<UsedCounters>,
     /// The most bytes that a compressed file is unpacked to; `None` for the usual limits, which are 16 GiB,
     /// and a thousand times the file.

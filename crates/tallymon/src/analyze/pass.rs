@@ -63,7 +63,7 @@ pub(super) struct Pass {
     /// Selected counters that the logs do not have.
     pub(super) not_found: Vec<String>,
     pieces: Vec<Piece>,
-    /// Columns that nothing looks at have no course.
+    /// Columns of counters that are not used have no course.
     by_path: HashMap<(String, u32), Option<usize>>,
     /// How many there are.
     pub(super) without_course: usize,
@@ -293,7 +293,7 @@ impl Pass {
         Some(course)
     }
 
-    /// Whether anything looks at a column: a rule, the shapes, or who caused it.
+    /// Whether rules, headline counters, pairs of load and wait, or the search for causes use a column.
     fn is_used(&self, column: &Column) -> bool {
         column.parts.as_ref().is_some_and(|parts| {
             let (object, counter) = (parts.object.to_string(), parts.counter.to_string());
