@@ -166,6 +166,7 @@ impl Sum {
                     .not_found
                     .iter()
                     .for_each(|path| tell(format_args!("     not in it: {}", visible(path))));
+                report.remarks.iter().for_each(|words| tell(format_args!("     {}", visible(words))));
             }
             Err(error) => {
                 self.failed.push(Failure::from(error.in_file(log)));

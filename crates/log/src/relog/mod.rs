@@ -169,13 +169,6 @@ fn streamed(format: Format, new: NewFile) -> Result<NewFile, LogError> {
 #[cfg_attr(not(feature = "sqlite"), allow(unused_variables, reason = "only a database has the name in it"))]
 fn write(plan: &mut Plan, new: &NewFile, output: &Path, options: &Options) -> Result<(), LogError> {
     let file = BufWriter::with_capacity(1 << 16, new.file()?);
-    if !matches!(options.format, Format::Csv | Format::Tsv | Format::Json | Format::Tally) {
-        let texts = plan.chosen.iter().filter(|chosen| chosen.column.counter_type.is_text()).count();
-        if texts > 0 {
-            let words = format!("{texts} counters are texts, which only csv, tsv, json and tally can hold");
-            plan.report.remarks.push(words);
-        }
-    }
     match options.format {
         Format::Csv | Format::Tsv => plan.copy(&mut plan.text_sink(file, options), options),
         Format::Json => plan.copy(&mut plan.json_sink(file), options),

@@ -11,6 +11,7 @@ use super::{InputReport, Options, Report};
 use crate::clock::{LogClock, TimeRange};
 use crate::column_copy::{ColumnCopyRequest, Copied};
 use crate::error::LogError;
+use crate::format::Format;
 use crate::native::WriteOptions;
 use crate::open::open;
 use crate::options::ReadOptions;
@@ -149,6 +150,12 @@ impl Plan {
         LogError: From<S::Error>,
     {
         let columns: Vec<Column> = self.chosen.iter().map(|chosen| chosen.column.clone()).collect();
+        let texts = columns.iter().filter(|column| column.counter_type.is_text()).count();
+        if texts > 0 && !matches!(options.format, Format::Csv | Format::Tsv | Format::Json | Format::Tally) {
+            self.report.remarks.push(format!(
+                "{texts} text counters have no values in this format; csv, tsv, json and tally keep them"
+            ));
+        }
         sink.columns(&columns)?;
         let with_values = sink.needs_values();
         let source = RowSource { chosen: &self.chosen, range: self.range, options, with_values };
