@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 
 use tallymon_log::{Cooker, ReadOptions, open, read_bytes};
 use tallymon_testkit::{Scratch, peer};
@@ -295,10 +295,13 @@ fn compare_nmon(path: &Path) -> (usize, usize) {
             ["AAA" | "BBBP", ..] => {}
             ["ZZZZ", _, ..] => row = row.wrapping_add(1),
             ["TOP", id, snapshot, ..] if snapshot.starts_with("T0") => {
-                let &[user, system, size, resident, _, _, _, minor, major, program, threads, _] = &parts[4..]
+                // The name of a program may have commas.
+                let (&[user, system, size, resident, _, _, _, minor, major], [name @ .., threads, _]) =
+                    parts[4..].split_first_chunk::<9>().unwrap_or_else(|| panic!("{line}"))
                 else {
                     panic!("{line}")
                 };
+                let program = &name.join(",");
                 let values = &rows[row].1;
                 let process = process_of(values, id.parse().unwrap(), program);
                 let number = |text: &str| text.parse::<f64>().unwrap();
@@ -337,6 +340,16 @@ fn compare_nmon(path: &Path) -> (usize, usize) {
     (compared, of_processes)
 }
 
+/// A process that ends with the test, also with one that fails.
+struct Busy(Child);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn a_file_of_nmon_has_its_values() {
     let (compared, _) = compare_nmon(&fixture("nmon.nmon"));
@@ -345,7 +358,7 @@ fn a_file_of_nmon_has_its_values() {
     let folder = Scratch::new();
     let path = folder.join("fresh.nmon");
     // Something that nmon lists: it leaves out processes without processor time.
-    let mut busy = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let busy = Busy(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap());
     // It goes on in the background, and prints the id of that process.
     let out =
         Command::new(nmon).arg("-F").arg(&path).args(["-s", "1", "-c", "3", "-t", "-p"]).output().unwrap();
@@ -358,8 +371,7 @@ fn a_file_of_nmon_has_its_values() {
     while runs() && std::time::Instant::now() < end {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    busy.kill().unwrap();
-    busy.wait().unwrap();
+    drop(busy);
     let (compared, of_processes) = compare_nmon(&path);
     assert!(compared > 150 && of_processes >= 14, "{compared} values, {of_processes} of processes");
 }
