@@ -74,6 +74,15 @@ fn english_and_other_languages_have_no_translation() {
 }
 
 #[test]
+fn a_growth_in_an_hour_is_translated_with_its_rule() {
+    let korean = of_findings(Language::KOREAN).unwrap();
+    assert_eq!(
+        korean.phrase("rule grown (own.toml): bytes > 100MB (growth in an hour)"),
+        "규칙 grown (own.toml): bytes > 100MB (한 시간 동안의 증가)"
+    );
+}
+
+#[test]
 fn every_rule_has_a_translation() {
     let known: BTreeSet<&str> = translations(FINDINGS).iter().map(|[english, ..]| *english).collect();
     let rules = RuleSet::built_in().unwrap();
