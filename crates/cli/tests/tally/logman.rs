@@ -137,6 +137,30 @@ fn what_is_not_done_here_is_said() {
 
 /// Every option of Windows for sessions of counters, by itself and with its sign for taking it back: what the
 /// settings say afterwards.
+/// Sessions are of this computer: with the name of another one nothing of theirs is read or changed.
+#[test]
+fn sessions_of_another_computer_are_refused() {
+    let sessions = Sessions::new();
+    done(logman(&sessions, &["create", "counter", "perf", "-c", AVAILABLE]));
+    let file = sessions.0.file("perf.xml");
+    for (verb, more) in [
+        ("query", &["perf"][..]),
+        ("query", &[]),
+        ("start", &["perf"]),
+        ("stop", &["perf"]),
+        ("delete", &["perf"]),
+        ("export", &["perf", "-xml", &file]),
+        ("import", &["perf", "-xml", &file, "-y"]),
+    ] {
+        let words = [&[verb][..], more, &["-s", "ssh://web1"]].concat();
+        let ran = logman(&sessions, &words).words(2);
+        has(&ran, &[&format!("logman {verb} -s: sessions are of this computer")]);
+    }
+    assert!(!std::path::Path::new(&file).exists());
+    has(&done(logman(&sessions, &["query", "perf", "-s", "localhost"])), &["Status:               Stopped"]);
+    done(logman(&sessions, &["delete", "perf"]));
+}
+
 #[test]
 fn every_option_is_understood() {
     for (options, field, value) in [

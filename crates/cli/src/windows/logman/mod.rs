@@ -48,8 +48,8 @@ logman VERB [counter] NAME [OPTIONS]
   -cnf [[[HH:]MM:]SS]   begin a new log at that size, or after this time
   -v nnnnnn             number the logs; they always are here
   -m [start] [stop]     start or stop by hand, not at the times of -b and -e
-  -s COMPUTER           the computer of counters that name none: one of the table of hosts. Sessions
-                        are of this computer, whichever they record
+  -s COMPUTER           for create and update: the computer of counters that name none, one of the table
+                        of hosts. Sessions are of this computer, whichever they record
   -y                    replace a file or a session without asking
   -a, -ow, -as          accepted and ignored: a session that was killed continues its log, and every log has its own
                         number
@@ -171,12 +171,7 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
     if let Some(refused) = refused {
         return Err(Failure::new(Kind::Usage, refused));
     }
-    let mut of_computer = Common::default();
-    if let Some(computer) = words.one("s")
-        && other_machine(computer)?.is_some()
-    {
-        of_computer.host = vec![computer.to_owned()];
-    }
+    let of_computer = computer(&words, &verb)?;
     let name = words.one("n").or_else(|| names.next());
     let store = SessionStore::of_environment()?;
     if verb == "query" && name.is_none() {
@@ -231,6 +226,23 @@ pub(super) fn run(line: &[String]) -> Result<(), Failure> {
     }
     completed();
     Ok(())
+}
+
+/// The options that choose the computer of `-s`, for counters that name none.
+fn computer(words: &Words, verb: &str) -> Result<Common, Failure> {
+    let mut common = Common::default();
+    if let Some(computer) = words.one("s")
+        && other_machine(computer)?.is_some()
+    {
+        if !matches!(verb, "create" | "update") {
+            let words = format!(
+                "logman {verb} -s: sessions are of this computer; -s is for the counters of create and update"
+            );
+            return Err(Failure::new(Kind::Usage, words));
+        }
+        common.host = vec![computer.to_owned()];
+    }
+    Ok(common)
 }
 
 /// Starts a session, and says once which of its counters are not here.
