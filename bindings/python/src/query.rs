@@ -78,15 +78,20 @@ impl Query {
     /// its readings.
     fn add(&self, py: Python<'_>, path: &str) -> PyResult<usize> {
         let added = self.with(py, |open| {
+            let mut other = None;
             if let Some(timeout) = open.of_paths {
                 let location = Location::of_paths([path], timeout).map_err(|error| error.to_string())?;
                 if matches!(location, Location::Remote { .. }) {
-                    open.query = tallymon::Query::open(&location).map_err(|error| error.to_string())?;
+                    other = Some(tallymon::Query::open(&location).map_err(|error| error.to_string())?);
                 }
             }
-            open.handles.push(open.query.add(path).map_err(|error| error.to_string())?);
-            // Every other path is of the same machine.
+            let query = other.as_mut().unwrap_or(&mut open.query);
+            open.handles.push(query.add(path).map_err(|error| error.to_string())?);
+            // Every other path is of the same machine. One that was refused decides nothing.
             open.of_paths = None;
+            if let Some(other) = other {
+                open.query = other;
+            }
             Ok(open.handles.len().saturating_sub(1))
         });
         added.map_err(|error: String| PyLookupError::new_err(error))

@@ -120,6 +120,12 @@ def other_machine(tally):
     query = tallymon.Query()
     fails(LookupError, lambda: query.add(r"\\nobody\Memory\Available Bytes"))
     query.add(r"\\far\Memory\Available Bytes")
+    # So does one of another machine, which has no such counter: the next path is of this machine.
+    query = tallymon.Query()
+    fails(LookupError, lambda: query.add(r"\\far\Dragon(*)\Weight"))
+    query.add(r"\System\Processes")
+    query.collect()
+    assert [path.count("far") for path in query.values()] == [0], query.readings()
 
 
 def refusals(publisher, ada, weight):
