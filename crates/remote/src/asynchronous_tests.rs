@@ -20,7 +20,8 @@ fn a_thread_that_waits_for_ever_stops_no_other() {
         of_first.wait(async {
             let stream = net::TcpStream::connect(address).await.unwrap();
             begun.send(()).unwrap();
-            timeout(Duration::from_secs(3), stream.readable()).await.is_err()
+            // It ends when its peer does.
+            timeout(LONG, stream.readable()).await.is_ok()
         })
     });
     has_begun.recv_timeout(PATIENCE).unwrap();
@@ -43,6 +44,7 @@ fn a_thread_that_waits_for_ever_stops_no_other() {
     let done: Vec<u64> = others.into_iter().map(|other| other.join().unwrap()).collect();
     assert_eq!(done, (0..8).collect::<Vec<u64>>());
     assert!(!first.is_finished(), "the others waited for the stuck one");
+    drop(stuck.accept().unwrap());
     assert!(first.join().unwrap().unwrap());
 }
 
@@ -96,4 +98,27 @@ fn work_that_was_ended_closes_its_socket() {
     assert_eq!(io::Read::read(&mut peer, &mut [0]).unwrap(), 0);
     // Where a runtime runs already, it is not entered twice.
     run(async { runtime.let_go() }).unwrap();
+}
+
+/// A forked child has the runtime of its parent; unsafe code is forbidden here, so the number is changed.
+#[test]
+fn a_forked_child_leaves_the_runtime_of_its_parent_alone() {
+    let mut runtime = Runtime::new("parent").unwrap();
+    let of_work = Arc::new(());
+    let held = Arc::clone(&of_work);
+    runtime
+        .wait(async {
+            drop(spawn(async move {
+                let _held = held;
+                sleep(LONG).await;
+            }));
+            task::yield_now().await;
+        })
+        .unwrap();
+    runtime.process = runtime.process.wrapping_add(1);
+    let error = runtime.wait(async {}).unwrap_err().to_string();
+    assert_eq!(error, "the connection belongs to the process that was forked");
+    runtime.let_go();
+    drop(runtime);
+    assert_eq!(Arc::strong_count(&of_work), 2, "the work of the parent was ended");
 }
