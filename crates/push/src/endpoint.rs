@@ -129,7 +129,8 @@ impl Endpoint {
             Ok((Arc::new(configuration(tls)?), name))
         });
         Ok(Endpoint {
-            shown: shown_address(address),
+            // Without a user in front of the host an '@' is a part of the path.
+            shown: before_query(address).to_owned(),
             authority: authority.as_str().to_owned(),
             port: authority.port_u16().unwrap_or(if is_https { 443 } else { 80 }),
             host,
@@ -188,7 +189,7 @@ impl Endpoint {
 /// assert_eq!(shown_address("http://ann:sec?ret@web1"), "http://ann:…");
 /// ```
 pub fn shown_address(address: &str) -> String {
-    let address = address.split(['?', '#']).next().unwrap_or_default();
+    let address = before_query(address);
     let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
     // The last sign: a password may have others.
     let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
@@ -200,6 +201,10 @@ pub fn shown_address(address: &str) -> String {
         }
         _ => format!("{scheme}{sign}{rest}"),
     }
+}
+
+fn before_query(address: &str) -> &str {
+    address.split(['?', '#']).next().unwrap_or_default()
 }
 
 fn configuration(tls: &Tls) -> Result<ClientConfig, EndpointError> {
@@ -292,6 +297,18 @@ mod tests {
         ] {
             let error = Endpoint::new(address, "/", &Tls::default()).unwrap_err().to_string();
             assert!(error.contains(word) && !error.contains("secret"), "{address}: {error}");
+        }
+    }
+
+    #[test]
+    fn two_receivers_never_share_an_address() {
+        for (address, shown) in [
+            ("http://a", "http://a"),
+            ("http://a/x?key=secret", "http://a/x"),
+            ("http://a/x@web1", "http://a/x@web1"),
+            ("http://b:80/x@web1?key=secret", "http://b:80/x@web1"),
+        ] {
+            assert_eq!(Endpoint::new(address, "/", &Tls::default()).unwrap().address(), shown);
         }
     }
 
