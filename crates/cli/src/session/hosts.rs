@@ -20,9 +20,6 @@ pub(crate) fn choose(
 ) -> Result<(), Failure> {
     settings.timeout = common.timeout.or(settings.timeout);
     if paths.is_empty() && common.host.is_empty() {
-        if settings.all_objects {
-            settings.hosts.clear();
-        }
         return Ok(());
     }
     let mut all = paths.to_vec();

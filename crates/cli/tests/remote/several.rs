@@ -475,3 +475,28 @@ fn a_path_names_the_host_of_any_command() {
     let shown = net.tally(&["compat", "logman", "query", "far"]).out;
     has(&shown, &[r"\\web1\Memory\Available MBytes", r"\\web2\Memory\Available MBytes"]);
 }
+
+#[test]
+fn a_session_of_all_objects_keeps_its_hosts_until_it_is_to_record_this_machine() {
+    let net = Net::new(&[("good1", &good())]);
+    let done = |words: &[&str]| {
+        let ran = net.tally(words);
+        assert_eq!(ran.code, Some(0), "{words:?}: {}{}", ran.out, ran.err);
+        ran.out
+    };
+    let later = ["--all-objects", "--begin", "2099-01-01"];
+    done(&[&["log", "start", "all", "-H", "ssh://good1"], &later[..]].concat());
+    let hosts = || {
+        let shown: serde_json::Value =
+            serde_json::from_str(&done(&["log", "show", "all", "--json"])).unwrap();
+        shown["hosts"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!(hosts(), 1);
+    done(&["log", "update", "all", "-i", "2s"]);
+    assert_eq!(hosts(), 1, "log update");
+    done(&["log", "stop", "all"]);
+    done(&["compat", "logman", "update", "all", "-si", "5"]);
+    assert_eq!(hosts(), 1, "logman update");
+    done(&[&["log", "update", "all"], &later[..1]].concat());
+    assert_eq!(hosts(), 0);
+}

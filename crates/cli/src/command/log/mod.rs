@@ -193,6 +193,7 @@ pub(crate) fn changed(
     }
     if options.all_objects {
         (settings.counters, settings.all_objects) = (Vec::new(), true);
+        settings.hosts.clear();
     }
     if let Some(address) = &options.otlp {
         settings.otlp.get_or_insert_default().address = Some(address.clone());
