@@ -1,10 +1,12 @@
 //! The machine that a name in counter paths means. All faces ask here: the C interface, the bindings, and
 //! programs in Rust.
 
+use std::cell::OnceCell;
 use std::time::Duration;
 
 use tallymon_core::flow::{Source, SourceError, SourceErrorKind};
 use tallymon_core::path::CounterPath;
+use tallymon_remote::without_password;
 
 use crate::hosts::{HostError, HostTable, KnownHost, unnamed};
 use crate::location::{Location, open};
@@ -33,7 +35,7 @@ fn find(
         return Ok(None);
     }
     let table = table()?;
-    table.named(bare).cloned().map(Some).ok_or_else(|| HostError::Unknown(bare.to_string()))
+    table.named(bare).cloned().map(Some).ok_or_else(|| HostError::Unknown(without_password(bare)))
 }
 
 impl Location {
@@ -82,12 +84,18 @@ fn the_one<'p>(
     paths: impl IntoIterator<Item = &'p str>,
     table: &dyn Fn() -> Result<HostTable, HostError>,
 ) -> Result<Option<KnownHost>, HostError> {
+    // The table is read once for all of them, and not at all if none needs it.
+    let read = OnceCell::new();
+    let once = || match read.get() {
+        Some(table) => Ok(HostTable::clone(table)),
+        None => table().map(|table| read.get_or_init(|| table).clone()),
+    };
     let mut all: Vec<Option<KnownHost>> = Vec::new();
     for path in paths {
         // A path that a shell has damaged may have lost the backslashes of a host, or the name of one.
         let parsed = CounterPath::parse(path).ok().filter(|parsed| parsed.repaired.is_none());
         let machine = parsed.and_then(|parsed| parsed.path.machine);
-        let host = find(machine.as_deref().unwrap_or_default(), table)?;
+        let host = find(machine.as_deref().unwrap_or_default(), &once)?;
         if !all.contains(&host) {
             all.push(host);
         }

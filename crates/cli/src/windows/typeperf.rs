@@ -107,11 +107,16 @@ fn location(words: &Words, counters: &mut [String]) -> Result<Location, Failure>
             *counter = format!(r"\\{computer}\{}", counter.trim_start_matches('\\'));
         }
     }
-    // A counter of a computer that nobody knows is not valid, as one that does not exist.
-    let of_counter = |counter: &str| Location::of_paths([counter], USUAL_TIMEOUT);
-    let known = counters.iter().map(String::as_str);
-    let known = known.filter(|counter| !matches!(of_counter(counter), Err(HostError::Unknown(_))));
-    Ok(Location::of_paths(known, USUAL_TIMEOUT)?)
+    let all = counters.iter().map(String::as_str);
+    match Location::of_paths(all.clone(), USUAL_TIMEOUT) {
+        // A counter of a computer that nobody knows is not valid, as one that does not exist.
+        Err(HostError::Unknown(_)) => {
+            let of_counter = |counter: &str| Location::of_paths([counter], USUAL_TIMEOUT);
+            let known = all.filter(|counter| !matches!(of_counter(counter), Err(HostError::Unknown(_))));
+            Ok(Location::of_paths(known, USUAL_TIMEOUT)?)
+        }
+        found => Ok(found?),
+    }
 }
 
 fn watch(query: &mut Query, words: &Words, counters: &[String], computer: &str) -> Result<(), Failure> {

@@ -118,6 +118,10 @@ fn a_password_in_an_address_is_in_no_message() {
         (&["remote", "install", "ann:sec/ret@win1", "--yes"], "\"ssh://ann:…@win1\": an address"),
         (&["remote", "revoke", "tls://ann:sec/ret@win1"], "\"tls://ann:…@win1\""),
         (&["push", "--otlp", "http://ann:sec/ret@win1", memory], "http://win1: the port is no number"),
+        (&["compat", "typeperf", "-s", "ann:sec@ret@win1", memory], "called \"ann:…@win1\""),
+        (&["compat", "typeperf", "-s", "rrp://ann:sec/ret@win1", memory], "\"rrp://ann:…@win1\": an address"),
+        (&["compat", "logman", "update", "x", "-s", "ann:sec@ret@win1"], "called \"ann:…@win1\""),
+        (&["dump", r"\\ann:sec@ret@win1\Global"], "called \"ann:…@win1\""),
     ] {
         let ran = net.tally(words);
         assert!(!matches!(ran.code, None | Some(0)) && ran.out.is_empty(), "{words:?}: {}", ran.err);
