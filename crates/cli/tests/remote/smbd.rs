@@ -129,6 +129,18 @@ fn counting(target: u16) -> (u16, Arc<AtomicUsize>) {
     (port, logins)
 }
 
+/// The deadline of a request is for the host, and not for a user who types a password.
+#[test]
+fn a_program_that_is_slow_to_print_a_password_costs_no_request() {
+    let net = Net::new(&[]);
+    let Some(samba) = Samba::start(&net.folder, "samba", STRICT) else { return };
+    let slow = net.file("slow", format!("sleep 12\necho '{PASSWORD}'\n").as_bytes());
+    passwords(&net, &format!("program nobody@* /bin/sh {}\n", slow.display()));
+    table(&net, &[("far", samba.port)]);
+    let words = ["get", r"\Widgets(beta)\Widget Count", "-H", "far", "--timeout", "10s"];
+    has(&net.tally(&words).data(), &["11"]);
+}
+
 /// A directory locks an account after a few wrong passwords: a refused one is not tried again until the file
 /// with it has changed.
 #[test]

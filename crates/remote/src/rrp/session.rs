@@ -29,6 +29,7 @@ use super::winreg::{self, Handle, Value};
 use crate::address::RrpAddress;
 use crate::asynchronous::{self, Runtime};
 use crate::credentials::{Credentials, PasswordLogin};
+use crate::kerberos::{KerberosLogin, KerberosSecret};
 
 /// The port of SMB.
 const PORT: u16 = 445;
@@ -107,18 +108,40 @@ impl From<RpcError> for Failed {
     }
 }
 
+/// What logs in, with what was read for it: to read it may block.
+pub(super) struct Login {
+    credentials: Credentials,
+    /// The bytes of a cache of tickets or of a keytab, or why there are none.
+    secret: Result<Vec<u8>, String>,
+}
+
+impl Login {
+    /// Reads what the login needs.
+    pub(super) fn read(credentials: Credentials) -> Login {
+        let secret = match &credentials {
+            Credentials::Kerberos(KerberosLogin {
+                secret: KerberosSecret::Cache(_, read) | KerberosSecret::Keytab(_, read),
+                ..
+            }) => read(),
+            _ => Ok(Vec::new()),
+        };
+        Login { credentials, secret }
+    }
+}
+
 impl Session {
     /// Logs in and opens the performance registry.
-    pub(super) fn open(
-        address: &RrpAddress,
-        credentials: &Credentials,
-        timeout: Duration,
-    ) -> Result<Session, NotOpen> {
+    pub(super) fn open(address: &RrpAddress, login: &Login, timeout: Duration) -> Result<Session, NotOpen> {
         let runtime = Running(asynchronous::shared().map_err(no_runtime)?);
         let step = Step::new("connecting");
-        let work = open(address, credentials, timeout, &step);
+        let work = open(address, login, timeout, &step);
         let (pipe, key) = within(&runtime.0, (timeout, timeout), &step, work)?;
         Ok(Session { pipe, key, runtime })
+    }
+
+    /// Whether this process has begun it, and not the one that was forked.
+    pub(super) fn is_of_this_process(&self) -> bool {
+        self.runtime.0.is_of_this_process()
     }
 
     /// Queries a value of the performance registry into `room` bytes. `time` is what is left of the
@@ -175,7 +198,7 @@ fn within<T>(
 
 async fn open(
     address: &RrpAddress,
-    credentials: &Credentials,
+    login: &Login,
     timeout: Duration,
     step: &Step,
 ) -> Result<(Pipe, Handle), Failed> {
@@ -185,7 +208,7 @@ async fn open(
     let caller = Caller::connect(&place, host, timeout).await?;
     step.set("agreeing on a version of SMB");
     let (mut connection, offer) = caller.negotiate(timeout).await?;
-    let sealer = match credentials {
+    let sealer = match &login.credentials {
         Credentials::Password(password) => {
             step.set("logging in");
             login::login(&mut connection, &offer, Proof::by_password(password)).await?;
@@ -195,7 +218,7 @@ async fn open(
             step.set("asking for a ticket");
             // A realm may be asked three times, and must leave time to its next server.
             let for_server = timeout.checked_div(3).unwrap_or(timeout);
-            let ticket = kerberos::ticket(user, host, for_server, step).await?;
+            let ticket = kerberos::ticket((user, &login.secret), host, for_server, step).await?;
             step.set("logging in by Kerberos");
             login::login(&mut connection, &offer, Proof::by_ticket(&ticket)?).await?;
             Sealer::Ticket(Box::new(ticket))

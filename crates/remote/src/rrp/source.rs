@@ -11,8 +11,8 @@ use tallymon_core::request::Request;
 use tallymon_core::title::{Language, TitleIndex, Titles};
 
 use super::perflib::{self, Perflib};
-use super::refused;
-use super::session::{NotOpen, Pipe, Session};
+use super::refused::{self, Turn};
+use super::session::{Login, NotOpen, Pipe, Session};
 use super::title_cache;
 use super::winreg::Value;
 use crate::address::{Address, RrpAddress};
@@ -37,6 +37,20 @@ pub struct RrpSource {
     room: u32,
     system_name: String,
     perflib: Option<Perflib>,
+}
+
+/// What a request begins with.
+enum Ready {
+    Open(Session),
+    Login(Prepared),
+}
+
+/// A login that can begin.
+struct Prepared {
+    host: String,
+    stamp: u64,
+    login: Login,
+    turn: Option<Turn>,
 }
 
 impl RrpSource {
@@ -94,12 +108,18 @@ impl RrpSource {
         question: impl FnOnce(&mut u32, &mut Session, Left<'_>) -> Result<T, SourceError>,
     ) -> Result<T, SourceError> {
         self.backoff.check()?;
+        self.leave_to_parent();
+        let ready = match self.session.take() {
+            Some(session) => Ok(Ready::Open(session)),
+            None => self.prepare().map(Ready::Login),
+        };
+        // A program that asks for a password takes the time that its user does.
         let (whole, deadline) = (self.timeout, Instant::now().checked_add(self.timeout));
         let left = || (deadline.map_or(whole, |at| at.saturating_duration_since(Instant::now())), whole);
-        let opened = match self.session.take() {
-            Some(session) => Ok(session),
-            None => self.log_in(),
-        };
+        let opened = ready.and_then(|ready| match ready {
+            Ready::Open(session) => Ok(session),
+            Ready::Login(prepared) => self.log_in(prepared),
+        });
         let answered = opened.and_then(|session| {
             let session = self.session.insert(session);
             question(&mut self.room, session, &left)
@@ -110,6 +130,7 @@ impl RrpSource {
                 Ok(answer)
             }
             Err(error) => {
+                self.leave_to_parent();
                 self.session = None;
                 let host = format!("{}: ", Address::Rrp(self.address.clone()));
                 let words = match error.message.starts_with(&host) {
@@ -123,17 +144,40 @@ impl RrpSource {
         }
     }
 
-    /// Begins a session, unless the same login was refused before.
-    fn log_in(&self) -> Result<Session, SourceError> {
+    /// Forgets a session in a forked child: to close it would take the sockets of its parent from the poller
+    /// that both have.
+    fn leave_to_parent(&mut self) {
+        if let Some(session) = self.session.take_if(|session| !session.is_of_this_process()) {
+            std::mem::forget(session);
+        }
+    }
+
+    /// Finds what logs in, unless the same login was refused before.
+    fn prepare(&self) -> Result<Prepared, SourceError> {
         let host = Address::Rrp(self.address.clone()).to_string();
         // What changes behind this is met by the next attempt.
         let stamp = self.credentials.stamp();
-        refused::check(&host, stamp, Instant::now())?;
-        let credentials = self.credentials.find()?;
-        Session::open(&self.address, &credentials, self.timeout).map_err(|NotOpen { why, is_refusal }| {
-            let place = || self.credentials.place();
-            if is_refusal { refused::keep(&host, stamp, &why, &place(), Instant::now()) } else { why }
-        })
+        let turn = refused::begin(&host, stamp, self.timeout)?;
+        match self.credentials.find() {
+            Ok(credentials) => Ok(Prepared { host, stamp, login: Login::read(credentials), turn }),
+            Err(error) => {
+                turn.into_iter().for_each(|turn| turn.end(Err(error.clone())));
+                Err(error)
+            }
+        }
+    }
+
+    /// Begins a session.
+    fn log_in(&self, prepared: Prepared) -> Result<Session, SourceError> {
+        let Prepared { host, stamp, login, turn } = prepared;
+        let opened = Session::open(&self.address, &login, self.timeout);
+        let opened = opened.map_err(|NotOpen { why, is_refusal }| match is_refusal {
+            true => refused::keep(&host, stamp, why, self.credentials.place(), Instant::now()),
+            false => why,
+        });
+        let result = opened.as_ref().map(drop).map_err(SourceError::clone);
+        turn.into_iter().for_each(|turn| turn.end(result.clone()));
+        opened
     }
 
     fn block(&mut self, name: &str) -> Result<Snapshot, SourceError> {
@@ -181,6 +225,12 @@ pub(super) fn is_cut(block: &[u8]) -> bool {
         }
     }
     false
+}
+
+impl Drop for RrpSource {
+    fn drop(&mut self) {
+        self.leave_to_parent();
+    }
 }
 
 impl Source for RrpSource {

@@ -85,9 +85,10 @@ pub(super) struct Ready {
 
 pub(super) use exchange::{Agreed, Exchange};
 
-/// Gets a ticket for a server. `time` is that for each server of a realm.
+/// Gets a ticket for a server, with what was read of the file of tickets or keys. `time` is that for each
+/// server of a realm.
 pub(super) async fn ticket(
-    login: &KerberosLogin,
+    (login, bytes): (&KerberosLogin, &Result<Vec<u8>, String>),
     host: &str,
     time: Duration,
     step: &Step,
@@ -97,18 +98,18 @@ pub(super) async fn ticket(
         return Err(KerberosError::denied(words.to_string()));
     }
     let realms = Realms::new(&login.conf, step);
+    let bytes = || bytes.as_deref().map_err(|why| KerberosError::denied(why.clone()));
     let (client, paper) = match &login.secret {
-        KerberosSecret::Cache(file, read) => {
-            let bytes = read().map_err(KerberosError::denied)?;
-            let cache = Cache::parse(&bytes).map_err(|why| KerberosError::bad(format!("{file}: {why}")))?;
+        KerberosSecret::Cache(file, _) => {
+            let cache = Cache::parse(bytes()?).map_err(|why| KerberosError::bad(format!("{file}: {why}")))?;
             match cached(login, file, &cache, host)? {
                 (client, Cached::Server(paper)) => return ready(client, host, paper),
                 (client, Cached::Realm(paper)) => (client, paper),
             }
         }
-        KerberosSecret::Keytab(file, read) => {
-            let bytes = read().map_err(KerberosError::denied)?;
-            let keytab = Keytab::parse(&bytes).map_err(|why| KerberosError::bad(format!("{file}: {why}")))?;
+        KerberosSecret::Keytab(file, _) => {
+            let keytab =
+                Keytab::parse(bytes()?).map_err(|why| KerberosError::bad(format!("{file}: {why}")))?;
             let (client, key) = key_of(login, file, &keytab)?;
             first_ticket(&realms, client, &Proof::Key(key), time).await?
         }
