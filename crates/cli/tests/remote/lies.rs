@@ -28,7 +28,7 @@ const LONG: Lie = |it| Reply::Send(it.valued(b"abcd", 1 << 20, 0));
 
 /// The step, what is wrong there, and what the message says.
 const LIES: &[(&str, &str, Lie, &str)] = &[
-    ("bind", "hang", |_| Reply::Hang, "no answer within 3s while asking for the remote registry"),
+    ("bind", "hang", |_| Reply::Hang, "no answer within 6s while asking for the remote registry"),
     ("bind", "close", |_| Reply::Close, "asking for the remote registry: "),
     (
         "bind",
@@ -43,10 +43,10 @@ const LIES: &[(&str, &str, Lie, &str)] = &[
         "asking for the remote registry: the answer is cut: the server closed the pipe after 30 bytes",
     ),
     // The last message of the login has no answer: the next call meets what is wrong.
-    ("login", "hang", |_| Reply::Hang, "no answer within 3s while opening the performance registry"),
+    ("login", "hang", |_| Reply::Hang, "no answer within 6s while opening the performance registry"),
     ("login", "close", |_| Reply::Close, "opening the performance registry: "),
     ("login", "fault", |it| Reply::Send(it.fault()), "damaged RPC answer: it is for call"),
-    ("open", "hang", |_| Reply::Hang, "no answer within 3s while opening the performance registry"),
+    ("open", "hang", |_| Reply::Hang, "no answer within 6s while opening the performance registry"),
     ("open", "close", |_| Reply::Close, "opening the performance registry: "),
     ("open", "fault", |it| Reply::Send(it.fault()), "denies access"),
     (
@@ -56,16 +56,16 @@ const LIES: &[(&str, &str, Lie, &str)] = &[
         "the server reports error 5; on Windows the user must be",
     ),
     ("open", "short", SHORT, "the handle is cut off"),
-    ("machine", "hang", |_| Reply::Hang, "no answer within 3s while reading the languages of counters"),
+    ("machine", "hang", |_| Reply::Hang, "no answer within 6s while reading the languages of counters"),
     ("machine", "close", |_| Reply::Close, "reading the languages of counters: "),
     ("machine", "short", SHORT, "the handle is cut off"),
-    ("key", "hang", |_| Reply::Hang, "no answer within 3s while reading the languages of counters"),
+    ("key", "hang", |_| Reply::Hang, "no answer within 6s while reading the languages of counters"),
     ("key", "close", |_| Reply::Close, "reading the languages of counters: "),
     ("key", "other call", OTHER_CALL, "damaged RPC answer: it is for call"),
-    ("last", "hang", |_| Reply::Hang, "no answer within 3s while reading the languages of counters"),
+    ("last", "hang", |_| Reply::Hang, "no answer within 6s while reading the languages of counters"),
     ("last", "close", |_| Reply::Close, "reading the languages of counters: "),
     ("last", "long", LONG, "damaged RPC answer: the length of the data"),
-    ("languages", "hang", |_| Reply::Hang, "no answer within 3s while reading the languages of counters"),
+    ("languages", "hang", |_| Reply::Hang, "no answer within 6s while reading the languages of counters"),
     ("languages", "close", |_| Reply::Close, "reading the languages of counters: "),
     ("languages", "short", |it| Reply::Send(it.answered(&[7; 3], 4000)), "the status is cut off"),
     (
@@ -74,24 +74,24 @@ const LIES: &[(&str, &str, Lie, &str)] = &[
         |it| Reply::Send(it.answered(&[&[0xff; 40][..], &[0; 4]].concat(), 4000)),
         "the length of the name of a key is 4294967295",
     ),
-    ("closing", "hang", |_| Reply::Hang, "no answer within 3s while reading the languages of counters"),
+    ("closing", "hang", |_| Reply::Hang, "no answer within 6s while reading the languages of counters"),
     ("closing", "close", |_| Reply::Close, "reading the languages of counters: "),
     ("closing", "other call", OTHER_CALL, "damaged RPC answer: it is for call"),
-    ("names", "hang", |_| Reply::Hang, "no answer within 3s while reading the performance registry"),
+    ("names", "hang", |_| Reply::Hang, "no answer within 6s while reading the performance registry"),
     ("names", "status", |it| Reply::Send(it.valued(b"", 0, 1722)), "1722"),
-    ("text", "hang", |_| Reply::Hang, "no answer within 3s while reading the names of counters"),
+    ("text", "hang", |_| Reply::Hang, "no answer within 6s while reading the names of counters"),
     ("text", "close", |_| Reply::Close, "reading the names of counters: "),
     ("text", "short", SHORT, "the handle is cut off"),
-    ("German text", "hang", |_| Reply::Hang, "no answer within 3s while reading the names of counters"),
+    ("German text", "hang", |_| Reply::Hang, "no answer within 6s while reading the names of counters"),
     ("German text", "close", |_| Reply::Close, "reading the names of counters: "),
     ("German text", "other call", OTHER_CALL, "damaged RPC answer: it is for call"),
-    ("block", "hang", |_| Reply::Hang, "no answer within 3s while reading the performance registry"),
+    ("block", "hang", |_| Reply::Hang, "no answer within 6s while reading the performance registry"),
     ("block", "close", |_| Reply::Close, "reading the performance registry: "),
     (
         "block",
         "cut, and hang",
         |it| Reply::Send(it.right().split_at(224).0.to_vec()),
-        "no answer within 3s while reading the performance registry",
+        "no answer within 6s while reading the performance registry",
     ),
     (
         "block",
@@ -183,7 +183,7 @@ fn attack_a_registry_that_stops_or_lies_is_named() {
             }),
         );
         // What is no question of time gets enough of it on a busy machine.
-        let seconds = if part.starts_with("no answer within 3s") { 3 } else { 30 };
+        let seconds = if part.starts_with("no answer within 6s") { 6 } else { 30 };
         // An object of the sick host: without one its block is not read.
         let path = r"\Widgets(*)\Widget Count";
         let more = if step == "German text" { &[path, "--lang", "de"][..] } else { &[path] };

@@ -173,7 +173,6 @@ fn sound_part(format: &str, folder: &Folder) {
     fs::copy(format!("{}/{other}", imported()), folder.file(&format!("mutant.{other}"))).unwrap();
 }
 
-/// Sound logs of every format: all counters of a few objects, recorded for some rows.
 /// The file of the lake that a mutant of this kind replaces.
 fn file_of_lake(format: &str, folder: &Folder) -> std::path::PathBuf {
     fn below(folder: &std::path::Path, files: &mut Vec<std::path::PathBuf>) {
@@ -189,6 +188,7 @@ fn file_of_lake(format: &str, folder: &Folder) -> std::path::PathBuf {
     files.into_iter().find(|file| file.to_str().unwrap().ends_with(end)).unwrap()
 }
 
+/// Sound logs of every format: all counters of a few objects, recorded for some rows.
 fn originals(folder: &Folder) -> Vec<(&'static str, Vec<u8>)> {
     let native = folder.file("sound.tally");
     let paths = [r"\Processor(*)\*", r"\Memory\*", r"\System\*"];
