@@ -8,6 +8,7 @@ use tallymon::{Finding, FindingState, Host};
 
 use crate::arguments::{Common, Doctor};
 use crate::border;
+use crate::command::capabilities::CAPABILITIES;
 use crate::command::rights;
 use crate::exit::{Failure, Kind};
 use crate::paths;
@@ -18,9 +19,6 @@ const ROOM: usize = 32;
 
 /// Columns of the state and of the two blanks behind it.
 const INDENT: usize = 9;
-
-/// Capabilities that give `tally` more to read, and their bits in `/proc/self/status`.
-const CAPABILITIES: [(&str, u32); 3] = [("cap_bpf", 39), ("cap_perfmon", 38), ("cap_sys_ptrace", 19)];
 
 pub(crate) fn run(common: &Common, doctor: &Doctor) -> Result<(), Failure> {
     if common.file.is_some() {
@@ -75,16 +73,16 @@ struct Problem {
 fn problems(findings: &[Finding], effective: u64) -> Vec<Problem> {
     let missing: Vec<&str> = CAPABILITIES
         .into_iter()
-        .filter(|(name, _)| findings.iter().any(|finding| names(&finding.remedy, name)))
-        .map(|(name, _)| name)
+        .filter(|(name, ..)| findings.iter().any(|finding| names(&finding.remedy, name)))
+        .map(|(name, ..)| name)
         .collect();
     let mut problems: Vec<Problem> = Vec::new();
     for finding in findings {
-        let needed: Vec<(&str, u32)> =
-            CAPABILITIES.into_iter().filter(|(name, _)| names(&finding.remedy, name)).collect();
+        let needed: Vec<(&str, u32, &str)> =
+            CAPABILITIES.into_iter().filter(|(name, ..)| names(&finding.remedy, name)).collect();
         let (remedy, command) = if needed.is_empty() {
             (finding.remedy.clone(), None)
-        } else if needed.iter().all(|(_, bit)| effective >> bit & 1 == 1) {
+        } else if needed.iter().all(|(_, bit, _)| effective >> bit & 1 == 1) {
             let words = "tally has this right already; the container or a security module denies the access";
             (words.to_owned(), None)
         } else {
@@ -149,8 +147,8 @@ fn names(remedy: &str, capability: &str) -> bool {
 fn setcap(missing: &[&str], effective: u64) -> String {
     let wanted: Vec<&str> = CAPABILITIES
         .into_iter()
-        .filter(|(name, bit)| missing.contains(name) || effective >> bit & 1 == 1)
-        .map(|(name, _)| name)
+        .filter(|(name, bit, _)| missing.contains(name) || effective >> bit & 1 == 1)
+        .map(|(name, ..)| name)
         .collect();
     let file = std::env::current_exe().and_then(fs::canonicalize);
     let file = file.map_or_else(|_| "tally".to_owned(), |file| file.display().to_string());

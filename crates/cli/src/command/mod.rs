@@ -2,6 +2,7 @@
 
 pub(crate) mod analyze;
 pub(crate) mod browse;
+mod capabilities;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod complete;

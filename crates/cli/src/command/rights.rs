@@ -14,17 +14,11 @@ use rustix::io::Errno;
 
 use crate::arguments::Doctor;
 use crate::border;
+use crate::command::capabilities::CAPABILITIES;
 use crate::exit::{Failure, Kind};
 use crate::messages::in_language;
 use crate::question::is_wanted;
 use crate::words::{note, say};
-
-/// What `tally` can be given: name, number, and what it is for.
-const CAPABILITIES: [(&str, u32, &str); 3] = [
-    ("cap_bpf", 39, "reads processes and threads in the kernel, at a fraction of the cost"),
-    ("cap_perfmon", 38, "reads the performance counters of processors"),
-    ("cap_sys_ptrace", 19, "reads the files, memory and disk use of other users' processes"),
-];
 
 const ATTRIBUTE: &str = "security.capability";
 /// Version 2, whose capabilities count as soon as the program runs.
