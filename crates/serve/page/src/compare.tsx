@@ -53,7 +53,8 @@ async function compare(sides: string[]): Promise<void> {
     const all = lines();
     const most = all.find(({ one }) => one.path === laid.peek()) ?? all[0];
     if (most) await lay(most.one.path, sides);
-  } catch (error) { if (!isOld()) { answers.value = []; fail(error); } }
+  // What failed is not asked again by itself.
+  } catch (error) { if (!isOld()) { [answers.value, laid.value] = [[], ""]; fail(error); } }
   if (!isOld()) works.value = false;
 }
 
