@@ -96,11 +96,14 @@ export function minutesEast(milliseconds: number): number {
   return logClock.value ? minutesAt(milliseconds, logClock.value) : -new Date(milliseconds).getTimezoneOffset();
 }
 
+/** Beyond it times are none: those of the server begin in 1601, and the browser has no dates beyond 8.64e15. */
+export const END = 1.1e13;
+export const isTime = (at: number) => Math.abs(at) < END;
 /** A time as people and fields type it, on the clock that is shown; and what they have typed. */
 export const typed = (milliseconds: number) => new Date(milliseconds + minutesEast(milliseconds) * 60_000).toISOString().slice(0, 19);
 export function timeOf(text: string): number | null {
   const at = Date.parse(`${text}Z`);
-  return Number.isFinite(at) ? at - minutesEast(at - minutesEast(at) * 60_000) * 60_000 : null;
+  return isTime(at) ? at - minutesEast(at - minutesEast(at) * 60_000) * 60_000 : null;
 }
 
 export function day(milliseconds: number): string {

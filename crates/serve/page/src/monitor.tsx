@@ -3,7 +3,7 @@ import { computed, signal, useSignalEffect } from "@preact/signals";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { act, address, get, type Contributors, type Statistics } from "./api";
 import { Chart, colour, dash, lookOf, powerOf } from "./chart";
-import { clock, duration, moment, number, power, timeOf, typed } from "./format";
+import { clock, duration, END, moment, number, power, timeOf, typed } from "./format";
 import { Heat } from "./heat";
 import { atRest, data, shownSeries, type Data } from "./live";
 import { key, type Key } from "./keys";
@@ -119,13 +119,13 @@ export function Monitor() {
     const [begin, end] = ends;
     if (begin === undefined) return;
     const half = Math.max(1000, (end - begin) * factor / 2);
-    range.value = factor > 1 && !range.value ? null : [at - half, at + half];
+    range.value = factor > 1 && !range.value ? null : [Math.max(-END, at - half), Math.min(END, at + half)];
   };
   const pan = (share: number) => {
     const [begin, end] = ends;
     if (!(end > begin)) return;
     const all = hostOf(host.value);
-    const [least, most] = isLive() || inReport ? [-Infinity, Date.now()] : [all?.first ?? -Infinity, all?.last ?? Infinity];
+    const [least, most] = isLive() || inReport ? [-END, Date.now()] : [all?.first ?? -Infinity, all?.last ?? Infinity];
     const by = Math.max(Math.min(share * (end - begin), most - end), least - begin);
     range.value = [begin + by, end + by];
   };

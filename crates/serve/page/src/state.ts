@@ -1,6 +1,7 @@
 // What the page shows. The part of it that can be sent to somebody else is in the address, behind the #.
 import { batch, computed, effect, signal, untracked, type Signal } from "@preact/signals";
 import { ApiError, early, get, type Host } from "./api";
+import { isTime } from "./format";
 import { remembered, t } from "./words";
 
 export const SCREENS = ["overview", "monitor", "logs", "explain", "sessions", "providers", "events", "profile", "hosts", "report"] as const;
@@ -269,7 +270,7 @@ export function readAddress(): void {
   const wanted = new URLSearchParams(search);
   const number = (key: string) => {
     const text = wanted.get(key);
-    return text !== null && Number.isFinite(Number(text)) ? Number(text) : null;
+    return text !== null && isTime(Number(text)) ? Number(text) : null;
   };
   batch(() => {
     if (SCREENS.includes(name as Screen)) screen.value = name as Screen;
@@ -286,13 +287,13 @@ export function readAddress(): void {
     const second = (one: string) => one.slice(one.indexOf(" ") + 1);
     styles.value = Object.fromEntries(wanted.getAll("style").slice(0, MOST_STYLES).map((one) => [second(one), readStyle(one.split(" ")[0])]));
     notes.value = wanted.getAll("note").slice(0, MOST_NOTES).map((one) => ({ time: parseFloat(one), text: second(one) }))
-      .filter((one) => Number.isFinite(one.time));
+      .filter((one) => isTime(one.time));
     if (name === "monitor") tableOrder.value = Object.fromEntries(wanted.getAll("order").map((one) => one.split("\\")).filter((parts) => parts.length === 3)
       .map(([back, object, counter]) => [object, { counter, back: back === "1" }]));
     const logs = wanted.getAll("log").slice(0, MOST_COMPARED);
     if (logs.length > 1) {
       compared.value = logs;
-      chosenAt.value = Object.fromEntries(wanted.getAll("event").map((one, nth) => [logs[nth], parseFloat(one)]).filter(([, time]) => Number.isFinite(time)));
+      chosenAt.value = Object.fromEntries(wanted.getAll("event").map((one, nth) => [logs[nth], parseFloat(one)]).filter(([, time]) => isTime(time as number)));
     }
     cursor.value = number("at");
     profile.value = wanted.get("id") ?? "";
