@@ -68,7 +68,7 @@ function selectFrom(name: string): boolean {
   const { times } = data.value;
   const [first, last] = [times[0], times[times.length - 1]];
   if (first === undefined) return false;
-  const at = cursor.value ?? last;
+  const at = Math.max(first, Math.min(last, cursor.value ?? last));
   const [from, to] = selection.value ?? [first, last];
   const [begin, end] = name === "[" ? [at, to > at ? to : last] : [from < at ? from : first, at];
   say(`${t("selection")}: ${moment(begin)} – ${moment(end)}`);
