@@ -100,7 +100,7 @@ function usePowers(live: boolean, series: Line[], time = 0): number[] {
 export function Monitor() {
   const { series: all, times } = data.value;
   const series = useMemo(() => namedAll(all), [all, english.value]);
-  const shown = { ...data.value, series };
+  const shown = useMemo(() => ({ ...data.value, series }), [data.value, series]);
   const live = isLive() && !range.value && !inReport;
   const nth = Math.max(0, series.findIndex((one) => one.path === chosen.value));
   const powers = usePowers(live, series, times[times.length - 1]);
