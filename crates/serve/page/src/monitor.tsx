@@ -291,7 +291,8 @@ function Legend({ series, powers, nth, colours }: { series: Line[]; powers: numb
 function Row({ which, factor, look, isChosen, ...one }: Omit<Line, "values" | "statistics"> & { which: number; factor: number; look: number; isChosen: boolean }) {
   void theme.value;
   const [last, most, rank] = useMemo(() => {
-    const mine = () => atRest.value.series[which];
+    // While the range moves, what rests may still have other series at this place.
+    const mine = () => [atRest, data].map((one) => one.value.series[which]).find((now) => now?.path === one.path) as Line;
     return [computed(() => number(lastOf(mine()))),
       computed(() => {
         const top = mine() && mostOf(mine());
