@@ -105,7 +105,7 @@ function pictureOf(props: Props, name: string): Picture {
   // The line that is chosen is above the others.
   const order = lines.map((_, own) => own).filter(isShown);
   if (view !== "stacked") order.sort((one, other) => Number(one === props.chosen) - Number(other === props.chosen));
-  return { name, times: data.times, lines: order.map((own) => lines[own]), stacked: view === "stacked", sweep, axis, gone };
+  return { name, times: data.times, lines: order.map((own) => lines[own]), stacked: view === "stacked", sweep, axis, gone, marked: !!(props.notes?.[0] ?? props.marks?.[0]) };
 }
 
 export function Chart(props: Props) {

@@ -23,6 +23,8 @@ export type Picture = {
   axis: [number, number] | null;
   /** How many rows had gone when it was made: values of a live machine change while a long picture is drawn. */
   gone: number;
+  /** It has notes or marks, which go with the rows. */
+  marked: boolean;
 };
 /** What a picture is drawn in: pixels of the canvas, of which the page has fewer if the screen is fine. */
 type Frame = { left: number; top: number; width: number; height: number; fine: number };
@@ -242,7 +244,7 @@ export class Plot {
     }
     this.raster.show(front, from, to);
     const { ticks } = this.times(next);
-    const isSame = isStrip && to > 0 && this.ticks === String(ticks) && !next.picture.lines.some((one) => one.fill);
+    const isSame = isStrip && to > 0 && this.ticks === String(ticks) && !next.picture.marked && !next.picture.lines.some((one) => one.fill);
     this.ticks = String(ticks);
     if (!isSame) this.ground();
     this.element.dispatchEvent(new Event("drawn"));
