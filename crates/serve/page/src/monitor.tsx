@@ -105,9 +105,9 @@ export function Monitor() {
   const nth = Math.max(0, series.findIndex((one) => one.path === chosen.value));
   const powers = usePowers(live, series, times[times.length - 1]);
   const looks = useMemo(() => series.map(styleOf), [series, styles.value]);
-  // Of many lines that come and go each keeps its look; few have those of their places.
-  const given = useRef(new Map<string, number>()).current;
-  const colours = useMemo(() => series.map(({ path }, which) => {
+  // Of many lines that come and go each keeps its look, until most have gone; few have those of their places.
+  const given = useMemo(() => new Map<string, number>(), [host.value]);
+  const colours = useMemo(() => (given.size > series.length * 4 && given.clear(), series).map(({ path }, which) => {
     if (series.length > MANY && !given.has(path)) given.set(path, given.size);
     return looks[which]?.colour ?? ~(series.length > MANY ? given.get(path) ?? which : which);
   }), [looks]);
