@@ -18,6 +18,7 @@ use tallymon::SourceInfo;
 use tallymon::clock::now;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
+use tallymon::core::visible::visible;
 use tallymon::log::{ReadOptions, Wanted};
 use tallymon::process::Processes;
 use tallymon::registry::Roots;
@@ -353,7 +354,11 @@ impl Service {
             let options = while_wanted(service.hub.options(), wanted);
             match service.hub.host(parameters.text("host"))? {
                 Host::Live(live) => live.report(&service.uploads, &options, what),
-                Host::Log(log, _) => log.report(&service.usual, &options, what),
+                Host::Log(log, None) => log.report(&service.usual, &options, what),
+                Host::Log(_, Some(host)) => {
+                    let host = visible(&host);
+                    Err(Refused::bad_request(format!("a report is of the whole log; leave \"/{host}\" out")))
+                }
             }
         });
         let mut response =
@@ -741,7 +746,7 @@ impl Service {
         let mut logs = self.hub.logs();
         match logs.get(id) {
             Some(log) if log.is_arriving() => {
-                let words = format!("{} is still on its way", tallymon::core::visible::visible(&log.name));
+                let words = format!("{} is still on its way", visible(&log.name));
                 Err(Refused::new(StatusCode::CONFLICT, words))
             }
             Some(log) if log.is_closable() => {
@@ -789,7 +794,7 @@ fn contributors(host: &Host, parameters: &Parameters) -> Result<Value, Refused> 
 fn seconds(text: &str) -> Result<Duration, Refused> {
     let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     time.filter(|time| !time.is_zero()).ok_or_else(|| {
-        let given = tallymon::core::visible::visible(text);
+        let given = visible(text);
         Refused::bad_request(format!("last={given:?}: a number of seconds is expected"))
     })
 }

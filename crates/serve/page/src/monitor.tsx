@@ -208,7 +208,7 @@ function Toolbar({ live }: { live: boolean }) {
       <button onClick={() => { styling.value = true; }} title="p">{t("properties")}</button>
       <button onClick={annotate} title="m">{t("note")}</button>
       <button disabled={undoable.value.length === 0} onClick={undo} title="u">{t("undo")}</button>
-      {!inReport && <><a class="button" download href={savedView()}>{t("saveView")}</a><a class="button" download href={address("report", { host: host.value, lang: lang.value })}>{t("report")}</a></>}
+      {!inReport && <><a class="button" download href={savedView()}>{t("saveView")}</a><a class="button" download href={address("report", { host: hostOf(host.value)?.id, lang: lang.value })}>{t("report")}</a></>}
       <Times />
       {range.value && <button onClick={() => { range.value = null; }}>{t("unzoom")}</button>}
       {live && (frozen.value ? <span class="badge">{t("frozen")}</span> : <Interval />)}

@@ -196,6 +196,7 @@ fn what_is_refused_and_what_changes_something_is_as_described() {
         ("get", "/api/v1/settings", "path=%FF", 400),
         ("get", "/api/v1/report", "host=log1&lang=ja", 200),
         ("get", "/api/v1/report", "host=log1&last=soon", 400),
+        ("get", "/api/v1/report", "host=log1/WEB01", 400),
         ("get", "/api/v1/report", "host=nobody", 404),
         ("get", "/api/v1/overview", "sort=cpu", 400),
         ("get", "/api/v1/query", "path=%5CMemory%5C6&agg=median", 400),
