@@ -32,7 +32,7 @@ const words = {
   },
 };
 /** Properties of charts and their parts, which neither the server nor the browser knows: they get shorter names. */
-const OWN = /^(powers|looks|isChosen|isBusy|isClear|axisAt|onCursor|onPick|onZoom|onPan|onMark|onChoose|drawn|raster|decorate|rowAt|xOf|yOf|resized|frameOf|scaled|ground|pixels|trace|fine|factor|ticks)$/;
+const OWN = /^(powers|looks|isChosen|isBusy|isClear|axisAt|onCursor|onPick|onZoom|onPan|onMark|onChoose|drawn|raster|decorate|rowAt|xOf|yOf|resized|frameOf|scaled|ground|pixels|trace|fine|factor|ticks|marked|stacked|together|colours|onSelect|picture|chosen|highlight|marks)$/;
 const { outputFiles } = await build({
   plugins: [words],
   entryPoints: [at("src/main.tsx")],
