@@ -165,12 +165,13 @@ impl SeriesInfo {
         }
     }
 
-    /// Whether it is of a counter, by the English names of its object and of the counter.
-    pub(crate) fn is_of_counter(&self, name: &str) -> bool {
+    /// Whether it is of the counter of an English path, whatever its instance.
+    pub(crate) fn is_of_counter(&self, path: &str) -> bool {
         let [object, counter] = &self.english;
         // The object of another host of a log has the host before its name.
         let object = object.rsplit('\\').next().unwrap_or(object);
-        name.split_once('\\') == Some((object, counter.as_str()))
+        let parts = path.trim_start_matches('\\').split_once('\\');
+        parts.is_some_and(|(of, name)| of.split('(').next() == Some(object) && name == counter)
     }
 
     /// Whether it stands for all instances of its object.
@@ -247,29 +248,24 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
-    /// Keeps the first series, and of those behind `last` as many as there is room for: they go before the
-    /// others. Each series is there once. Returns how many are left out.
-    pub(crate) fn keep(&mut self, most: usize, last: usize) -> usize {
+    /// Keeps at most so many series, the wanted ones before the others, each of them once. Returns how many
+    /// are left out.
+    pub(crate) fn keep(&mut self, most: usize, wanted: &HashSet<String>) -> usize {
         let mut known = HashSet::new();
         let is_new: Vec<bool> = self.series.iter().map(|one| known.insert(one.path.clone())).collect();
-        let first = is_new.iter().take(last).filter(|is_new| **is_new).count();
-        let count = is_new.iter().filter(|is_new| **is_new).count();
-        // The others have what those at the end leave of the room.
-        let room = most.saturating_sub(count.saturating_sub(first)).min(first);
-        let (mut nth, mut position) = (0usize, 0usize);
-        let mut stays = Vec::with_capacity(is_new.len());
-        for is_new in is_new {
-            let is_last = position >= last;
-            stays.push(is_new && (is_last || nth < room));
-            nth = nth.saturating_add(usize::from(is_new && !is_last));
-            position = position.saturating_add(1);
+        let count = known.len();
+        let (mut stays, mut room) = (vec![false; is_new.len()], most);
+        for is_turn_of_wanted in [true, false] {
+            for ((stays, series), is_new) in stays.iter_mut().zip(&self.series).zip(&is_new) {
+                if room > 0 && *is_new && wanted.contains(&series.path) == is_turn_of_wanted {
+                    *stays = true;
+                    room = room.saturating_sub(1);
+                }
+            }
         }
         retain(&mut self.series, &stays);
         retain(&mut self.rows.columns, &stays);
         retain(&mut self.statistics, &stays);
-        self.series.truncate(most);
-        self.rows.columns.truncate(most);
-        self.statistics.truncate(most);
         count.saturating_sub(self.series.len())
     }
 
@@ -337,17 +333,21 @@ mod tests {
     }
 
     #[test]
-    fn those_at_the_end_are_kept_before_the_others_and_each_once() {
-        for (paths, most, last, kept, left_out) in [
-            (&["a", "b", "c", "x"][..], 9, 3, &["a", "b", "c", "x"][..], 0),
-            (&["a", "b", "c", "x"], 3, 3, &["a", "b", "x"], 1),
-            (&["a", "b", "c", "b"], 3, 3, &["a", "b", "c"], 0),
-            (&["a", "b", "c", "x", "y"], 2, 3, &["x", "y"], 3),
-            (&["a", "x", "y", "z"], 2, 1, &["x", "y"], 2),
-            (&[], 2, 0, &[], 0),
+    fn wanted_series_are_kept_before_the_others_and_each_once() {
+        for (paths, most, wanted, kept, left_out) in [
+            (&["a", "b", "c", "x"][..], 9, &["x"][..], &["a", "b", "c", "x"][..], 0),
+            (&["a", "b", "c", "x"], 3, &["x"], &["a", "b", "x"], 1),
+            (&["a", "b", "c", "b"], 3, &["b"], &["a", "b", "c"], 0),
+            // A wanted one that stands among the others is not cut.
+            (&["a", "b", "c"], 1, &["b"], &["b"], 2),
+            (&["a", "b", "c", "b"], 2, &["c"], &["a", "c"], 1),
+            (&["a", "b", "c", "x", "y"], 2, &["x", "y"], &["x", "y"], 3),
+            (&["a", "x", "y", "z"], 2, &["x", "y", "z", "nowhere"], &["x", "y"], 2),
+            (&[], 2, &[], &[], 0),
         ] {
             let mut chart = chart(paths);
-            assert_eq!(chart.keep(most, last), left_out, "{paths:?}");
+            let wanted = wanted.iter().map(ToString::to_string).collect();
+            assert_eq!(chart.keep(most, &wanted), left_out, "{paths:?}");
             let found: Vec<&str> = chart.series.iter().map(|one| one.path.as_str()).collect();
             assert_eq!(found, kept, "{paths:?}");
             for (series, column) in chart.series.iter().zip(&chart.rows.columns) {

@@ -1,6 +1,6 @@
 //! A log: read when somebody looks at it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -485,9 +485,14 @@ impl LogHost {
         }
     }
 
-    /// How many series some paths have.
-    pub(crate) fn series_count(&self, paths: &[&str], language: Language) -> Result<usize, Refused> {
-        Ok(self.columns(&self.log(None)?, paths, language)?.0.len())
+    /// The paths of the series that some paths have.
+    pub(crate) fn series_paths(
+        &self,
+        paths: &[&str],
+        language: Language,
+    ) -> Result<HashSet<String>, Refused> {
+        let (series, _) = self.columns(&self.log(None)?, paths, language)?;
+        Ok(series.into_iter().map(|one| one.path).collect())
     }
 
     /// The columns that some paths mean.

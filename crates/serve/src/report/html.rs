@@ -7,7 +7,7 @@ use tallymon::analyze::{Change, Finding, MACHINE_PARAMETERS};
 use tallymon::core::time::FileTime;
 use tallymon::core::visible::visible;
 
-use super::{Busiest, Busy, Logs, Report, ReportError};
+use super::{Busiest, Busy, Logs, Report, ReportError, strips};
 use crate::chart::{Chart, SeriesInfo, number};
 use crate::describe::clock;
 use crate::findings::{MOST_FINDINGS, finding};
@@ -35,7 +35,7 @@ impl Report {
     ///
     /// The system failed.
     pub fn html(&mut self) -> Result<String, ReportError> {
-        let strips = self.strips();
+        let strips = strips(&mut self.chart);
         let mut about = self.about();
         about["strips"] = json!(strips);
         let times: Vec<i64> = self.chart.rows.times.iter().map(|time| rounded(milliseconds(*time))).collect();

@@ -34,25 +34,28 @@ const MOST_PICTURES: usize = 10;
 /// The parts of the machine in the overview of a report, with the words of the page, and the counters that
 /// show each, the best one first. They are in every report of logs that have them.
 const STRIPS: [(&str, &[&str]); 5] = [
-    ("processor", &["Processor\\% Processor Time", "Processor Information\\% Processor Time"]),
-    ("memory", &["Memory\\% Committed Bytes In Use", "Memory\\Pages/sec"]),
+    (
+        "processor",
+        &[r"\Processor(_Total)\% Processor Time", r"\Processor Information(_Total)\% Processor Time"],
+    ),
+    ("memory", &[r"\Memory\% Committed Bytes In Use", r"\Memory\Pages/sec"]),
     (
         "disk",
-        &["PhysicalDisk\\% Disk Time", "PhysicalDisk\\Disk Bytes/sec", "PhysicalDisk\\Disk Read Bytes/sec"],
+        &[
+            r"\PhysicalDisk(_Total)\% Disk Time",
+            r"\PhysicalDisk(*)\Disk Bytes/sec",
+            r"\PhysicalDisk(*)\Disk Read Bytes/sec",
+        ],
     ),
-    ("network", &["Network Interface\\Bytes Total/sec", "Network Interface\\Bytes Received/sec"]),
-    ("pressure", &["Pressure\\% Processor Pressure Some", "Pressure\\% IO Pressure Some"]),
-];
-/// What the report of a log has of them besides the usual counters.
-const STRIP_PATHS: [&str; 8] = [
-    r"\Processor(_Total)\% Processor Time",
-    r"\Memory\% Committed Bytes In Use",
-    r"\PhysicalDisk(_Total)\% Disk Time",
-    r"\PhysicalDisk(*)\Disk Bytes/sec",
-    r"\Network Interface(*)\Bytes Total/sec",
-    r"\Pressure\% Processor Pressure Some",
-    r"\Pressure\% IO Pressure Some",
-    r"\Pressure\% Memory Pressure Some",
+    ("network", &[r"\Network Interface(*)\Bytes Total/sec", r"\Network Interface(*)\Bytes Received/sec"]),
+    (
+        "pressure",
+        &[
+            r"\Pressure\% Processor Pressure Some",
+            r"\Pressure\% IO Pressure Some",
+            r"\Pressure\% Memory Pressure Some",
+        ],
+    ),
 ];
 /// What a machine is made of: PhysicalDisk, LogicalDisk, Network Interface.
 const PARTS: [TitleIndex; 3] = [TitleIndex(234), TitleIndex(236), TitleIndex(510)];
@@ -176,7 +179,8 @@ pub fn report(options: &ReportOptions) -> Result<Report, ReportError> {
     let summary = log.summary().clone();
     let columns = log.columns().len();
     let host = LogHost::of_log(log);
-    let usual: Vec<&str> = options.usual.iter().map(String::as_str).chain(STRIP_PATHS).collect();
+    let of_strips = STRIPS.iter().flat_map(|(_, paths)| paths.iter().copied());
+    let usual: Vec<&str> = options.usual.iter().map(String::as_str).chain(of_strips).collect();
     let paths = match options.paths.is_empty() {
         true => host.usual_of_all(&usual)?,
         false => of_every_host(&summary.hosts, &options.paths),
@@ -187,11 +191,13 @@ pub fn report(options: &ReportOptions) -> Result<Report, ReportError> {
     let pictures = found.pictures();
     let shown = host.known(&pictures, language).map(|(known, _)| known).unwrap_or_default();
     let part_of = range(&summary, options);
-    let usual_series = host.series_count(&paths, language)?;
+    // They may be usual ones too.
+    let mut wanted = host.series_paths(&shown, language)?;
     paths.extend(shown);
     let mut chart = host.chart(None, &paths, &part_of, language, &|| true)?;
     let most = if options.against.is_empty() { MOST_SERIES } else { MOST_SERIES / 2 };
-    let left_out = chart.keep(most, usual_series);
+    wanted.extend(strips(&mut chart).into_iter().map(|(_, path)| path));
+    let left_out = chart.keep(most, &wanted);
     let busiest = busiest::busiest(&host, &part_of, &options.locale);
     let parts = parts_of(&host, language);
     let mut logs = Logs::new(&options.logs, summary, columns, &chart);
@@ -330,6 +336,29 @@ impl Logs {
     }
 }
 
+/// The words of the parts of the machine in the overview, each with the path of the series that shows it:
+/// the sum of all instances, else the one that had most.
+fn strips(chart: &mut Chart) -> Vec<(&'static str, String)> {
+    if chart.rows.times.len() < 2 {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (word, counters) in STRIPS {
+        let best = counters.iter().find_map(|counter| {
+            let series = chart.series.iter().zip(&mut chart.statistics);
+            let of_counter = series.filter(|(series, _)| series.is_of_counter(counter));
+            let most = of_counter.filter_map(|(series, numbers)| Some((series, numbers.figures()?.max)));
+            let key = |(series, most): &(&SeriesInfo, f64)| (series.is_sum(), *most);
+            most.max_by(|one, other| {
+                let ((sum, most), (other_sum, other_most)) = (key(one), key(other));
+                sum.cmp(&other_sum).then(most.total_cmp(&other_most))
+            })
+        });
+        found.extend(best.map(|(series, _)| (word, series.path.clone())));
+    }
+    found
+}
+
 impl Report {
     /// How many series of the logs it has.
     pub fn series(&self) -> usize {
@@ -352,29 +381,6 @@ impl Report {
         }
     }
 
-    /// The words of the parts of the machine in the overview, each with the path of the series that shows it:
-    /// the sum of all instances, else the one that had most.
-    fn strips(&mut self) -> Vec<(&'static str, String)> {
-        if self.chart.rows.times.len() < 2 {
-            return Vec::new();
-        }
-        let mut found = Vec::new();
-        for (word, counters) in STRIPS {
-            let best = counters.iter().find_map(|counter| {
-                let series = self.chart.series.iter().zip(&mut self.chart.statistics);
-                let of_counter = series.filter(|(series, _)| series.is_of_counter(counter));
-                let most = of_counter.filter_map(|(series, numbers)| Some((series, numbers.figures()?.max)));
-                let key = |(series, most): &(&SeriesInfo, f64)| (series.is_sum(), *most);
-                most.max_by(|one, other| {
-                    let ((sum, most), (other_sum, other_most)) = (key(one), key(other));
-                    sum.cmp(&other_sum).then(most.total_cmp(&other_most))
-                })
-            });
-            found.extend(best.map(|(series, _)| (word, series.path.clone())));
-        }
-        found
-    }
-
     /// Its series in numbers.
     pub fn lines(&mut self) -> Vec<Line> {
         let mut lines = Vec::new();
@@ -394,3 +400,6 @@ impl Report {
         i64::try_from(i128::from(self.logs.first.0) - i128::from(before.0)).unwrap_or(0)
     }
 }
+
+#[cfg(test)]
+mod tests;
