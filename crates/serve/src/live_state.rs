@@ -292,6 +292,9 @@ impl State {
             self.overview_demand.rest();
             self.summary_demand.rest();
             self.texts_demand.rest();
+            if !self.texts_demand.is_on() {
+                self.texts.clear();
+            }
             self.forget();
             self.watch_causes();
         }

@@ -299,6 +299,11 @@ impl ProcessTexts {
         }
     }
 
+    /// Forgets what is known: nobody looks any longer.
+    pub(crate) fn clear(&mut self) {
+        self.known = HashMap::new();
+    }
+
     fn of(&self, row: &ProcessRow) -> Option<&[String; TEXTS.len()]> {
         let who = match row.identity() {
             Some((id, start)) if start != 0 => Who::Ids(id, start),
