@@ -3,6 +3,7 @@
 use hyper::Uri;
 use tallymon::core::time::FileTime;
 use tallymon::core::title::Language;
+use tallymon::core::visible::visible;
 use tallymon_export::percent;
 
 use crate::http::Refused;
@@ -56,6 +57,17 @@ impl Parameters {
         number
             .map(Some)
             .map_err(|_| Refused::bad_request(format!("{name}={text:?}: a whole number is expected")))
+    }
+
+    /// Whether something is wanted: `1`, or `0`, as without it.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Refused> {
+        match self.text(name) {
+            None | Some("0") => Ok(false),
+            Some("1") => Ok(true),
+            Some(other) => {
+                Err(Refused::bad_request(format!("{name}={:?}: 0 or 1 is expected", visible(other))))
+            }
+        }
     }
 
     /// A time in milliseconds since 1970, UTC.
@@ -141,6 +153,12 @@ mod tests {
             (parameters.number("points").unwrap(), parameters.number("none").unwrap()),
             (Some(12), None)
         );
+        assert!(parameters.flag("bad").is_err() && !parameters.flag("none").unwrap());
+        let flags: Uri = "/q?on=1&off=0&empty=".parse().unwrap();
+        let flags = Parameters::of(&flags).unwrap();
+        let read = ["on", "off", "empty"].map(|name| flags.flag(name).map_err(|refused| refused.words));
+        let empty = "empty=\"\": 0 or 1 is expected".to_string();
+        assert_eq!(read, [Ok(true), Ok(false), Err(empty)]);
         assert!(parameters.number("bad").is_err() && parameters.time("bad").is_err());
         let many: Uri = format!("/q?{}", "a=1&".repeat(MOST + 1)).parse().unwrap();
         assert!(Parameters::of(&many).is_err());

@@ -65,13 +65,6 @@ impl Default for Wanted {
 impl Wanted {
     /// Those of a request.
     pub(crate) fn of(parameters: &Parameters) -> Result<Wanted, Refused> {
-        let flag = |name| match parameters.text(name) {
-            None | Some("0") => Ok(false),
-            Some("1") => Ok(true),
-            Some(other) => {
-                Err(Refused::bad_request(format!("{name}={:?}: 0 or 1 is expected", visible(other))))
-            }
-        };
         let order = match parameters.text("sort") {
             None | Some("processor") => Order::Processor,
             Some("name") => Order::Name,
@@ -90,11 +83,11 @@ impl Wanted {
         let filter = parameters.text("filter").unwrap_or_default();
         Ok(Wanted {
             order,
-            back: flag("back")?,
+            back: parameters.flag("back")?,
             words: filter.split_whitespace().map(str::to_lowercase).collect(),
             rows: usize::try_from(rows).unwrap_or(usize::MAX),
-            is_tree: flag("tree")?,
-            texts: flag("texts")?,
+            is_tree: parameters.flag("tree")?,
+            texts: parameters.flag("texts")?,
         })
     }
 

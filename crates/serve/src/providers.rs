@@ -133,11 +133,9 @@ impl ProviderList {
 /// Enables or disables the library of a service, `on` being 1 or 0, from the next sample on.
 pub(crate) fn enable(roots: Option<&Roots>, parameters: &Parameters) -> Result<Value, Refused> {
     let none = || Refused::not_found("this server shows no providers of this machine that it could change");
-    let (service, on) = (parameters.needed("name")?, parameters.needed("on")?);
-    let is_on = match on {
-        "0" | "1" => on == "1",
-        _ => return Err(Refused::bad_request(format!("on={:?}: 0 or 1 is expected", visible(on)))),
-    };
+    let service = parameters.needed("name")?;
+    parameters.needed("on")?;
+    let is_on = parameters.flag("on")?;
     let failed = |error: RegistryError| Refused::new(StatusCode::CONFLICT, visible(&error.to_string()));
     let writer = Writer::of_service(roots.ok_or_else(none)?, None, service).map_err(failed)?;
     writer.set_enabled(service, is_on).map_err(failed)?;

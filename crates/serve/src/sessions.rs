@@ -182,12 +182,7 @@ fn new_session(name: &str, parameters: &Parameters) -> Result<NewSession, Refuse
     }
     let text = |name| parameters.text(name).unwrap_or_default().to_owned();
     let time = |name| Ok::<_, Refused>(parameters.time(name)?.map(utc).unwrap_or_default());
-    let flag = |name| match parameters.text(name).unwrap_or_default() {
-        "" | "0" => Ok(false),
-        "1" => Ok(true),
-        other => Err(Refused::bad_request(format!("{name}={:?}: 0 or 1 is expected", visible(other)))),
-    };
-    let all_objects = flag("allObjects")?;
+    let all_objects = parameters.flag("allObjects")?;
     // An alert has its counter in its limit.
     let needs_counters = !all_objects && text("limit").trim().is_empty();
     let has_counters = parameters.text("path").is_some();
@@ -198,7 +193,7 @@ fn new_session(name: &str, parameters: &Parameters) -> Result<NewSession, Refuse
         all_objects,
         limit: text("limit"),
         after: text("after"),
-        event: flag("event")?,
+        event: parameters.flag("event")?,
         interval: text("interval"),
         format: text("format"),
         begin: time("begin")?,
