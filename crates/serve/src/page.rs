@@ -155,7 +155,6 @@ mod tests {
     #[test]
     fn the_page_is_at_most_60_kb() {
         let short = body(&Value::Null, "gzip").len();
-        println!("{short} bytes");
         assert!(short <= 60_000, "{short} bytes");
     }
 
