@@ -120,7 +120,8 @@ impl Wanted {
         })
     }
 
-    /// The largest first, texts from their first letter on; what has no value comes last.
+    /// The largest first, texts from their first letter on, ids from the smallest on; what has no value comes
+    /// last.
     fn compare(&self, left: &Line<'_>, right: &Line<'_>) -> Ordering {
         let turned = |order: Ordering| if self.back { order.reverse() } else { order };
         let texts = |one: Option<&str>, other: Option<&str>| match (one, other) {
@@ -134,7 +135,10 @@ impl Wanted {
         let (one, other) = (left.row, right.row);
         let order = match self.order {
             Order::Name => texts(Some(&one.name), Some(&other.name)),
-            Order::Id => turned(one.id.cmp(&other.id)),
+            Order::Id => match (one.id, other.id) {
+                (Some(one), Some(other)) => turned(one.cmp(&other)),
+                (one, other) => other.is_some().cmp(&one.is_some()),
+            },
             Order::Processor => numbers(one.processor.map(f64::from), other.processor.map(f64::from)),
             Order::Memory => numbers(one.memory, other.memory),
             Order::Bytes => numbers(one.bytes.map(f64::from), other.bytes.map(f64::from)),

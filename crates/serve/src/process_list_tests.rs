@@ -57,6 +57,11 @@ fn processes_are_sorted_filtered_cut_and_put_below_their_parents() {
     ] {
         assert_eq!(names(text, &rows), expected, "{text}");
     }
+    let without_id =
+        [ProcessRow { id: None, ..row("ghost", 5, None, None, 1.0) }, row("init", 1, None, None, 1.0)];
+    for text in ["sort=id", "sort=id&back=1"] {
+        assert_eq!(names(text, &without_id), flat(&["init", "ghost"]), "{text}");
+    }
     let found = wanted("filter=work&processes=1").unwrap().json(&rows, 3, None);
     assert_eq!((&found["count"], &found["found"], &found["leftOut"]), (&json!(4), &json!(2), &json!(3)));
     // A start has more digits than a number of JavaScript.
