@@ -402,4 +402,5 @@ impl Report {
 }
 
 #[cfg(test)]
+#[path = "report_tests.rs"]
 mod tests;
